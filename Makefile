@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Everything is done by the scripts in workbench/; each makes what it needs.
+#
+# A target that writes build/ runs under workbench/locked: a second one in the
+# same clone waits for it.
+
+WB     := workbench
+LOCKED := $(WB)/locked
+JOBS   ?= $(shell nproc)
+export JOBS
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run check check-host check-vm check-long bench tree refresh series \
+	kernel shell rootfs clean clean-cache
+
+help: ## list the targets
+	@echo 'Targets:'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@echo 'Variables:'
+	@sed -n 's/^# \([A-Z_]*\)= *\(.*\)/  \1\t\2/p' Makefile | expand -t 16
+
+# KDIR=         a kernel tree of your own to put the series on; it is only read
+# MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
+# DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
+# UNWIND_CACHE= where downloads are kept (default: ~/.cache/linux-unwind-tables)
+# JOBS=         how many jobs a build runs (default: one per processor)
+
+run: ## build everything and show it at work, in a virtual machine
+	@$(LOCKED) $(WB)/demo/run
+
+check: ## check-host and check-vm
+	@$(LOCKED) $(WB)/check/all
+
+check-host: ## tests that need no virtual machine
+	@$(LOCKED) $(WB)/check/host
+
+check-vm: ## tests in a virtual machine
+	@$(LOCKED) $(WB)/check/vm
+
+check-long: ## tests that take long
+	@$(LOCKED) $(WB)/check/long
+
+bench: ## measure what the series costs
+	@$(LOCKED) $(WB)/measure/bench
+
+tree: ## make or update build/tree: the base kernel and the series as commits
+	@$(LOCKED) $(WB)/tree/assemble
+
+refresh: ## bring edits and commits made in build/tree back into the repository
+	@$(LOCKED) $(WB)/tree/refresh
+
+series: ## write the series as patches for mailing, to out/series
+	@$(LOCKED) $(WB)/tree/series
+
+kernel: ## build the kernel with the series
+	@$(LOCKED) $(WB)/vm/kernel series
+
+shell: ## a shell in a virtual machine that runs this kernel
+	@$(LOCKED) $(WB)/vm/kernel series
+	@$(WB)/vm/shell
+
+rootfs: ## make the root file system with the tool chain
+	@$(WB)/rootfs/build
+
+clean: ## remove what this clone has built: build/ and out/
+	@$(LOCKED) $(WB)/clean
+
+clean-cache: ## remove downloads and root file systems, for all clones
+	@$(WB)/clean --cache

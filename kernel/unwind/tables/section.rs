@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A range of text and the table that describes it.
+
+use kernel::prelude::*;
+
+use crate::parse::{
+    sframe::Header,
+    Malformed, //
+};
+
+/// What is known about a table.
+#[derive(Clone, Copy)]
+pub(crate) enum State {
+    /// Nothing yet: it is looked at when the first address is looked up.
+    Unchecked,
+    /// Its header is good; this is what it says.
+    Good(Header),
+    /// It contradicts its format. It is not read again.
+    Disabled(Malformed),
+}
+
+/// A range of text and the table that describes it: plain data, copied out of the registry.
+///
+/// # Invariants
+///
+/// - `text_start < text_end`, and `table_len` is not zero. Whether there is anything at these
+///   addresses shows when they are used.
+#[derive(Clone, Copy)]
+pub(crate) struct Section {
+    /// What this registration is known by, unlike its addresses, which another may reuse.
+    pub(crate) id: u64,
+    /// Address of the first byte of text.
+    pub(crate) text_start: usize,
+    /// Address after the last byte of text.
+    pub(crate) text_end: usize,
+    /// Address of the table.
+    pub(crate) table: usize,
+    /// Bytes that the table may use.
+    pub(crate) table_len: u32,
+    /// What is known about the table.
+    pub(crate) state: State,
+}
+
+impl Section {
+    /// A section that nothing is known about, without an id yet.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if a range is empty or the table larger than 4 GiB.
+    pub(crate) fn new(
+        table_start: usize,
+        table_end: usize,
+        text_start: usize,
+        text_end: usize,
+    ) -> Result<Self> {
+        let table_len = table_end.checked_sub(table_start).ok_or(EINVAL)?;
+
+        if text_start >= text_end || table_len == 0 {
+            return Err(EINVAL);
+        }
+        // INVARIANT: Just checked.
+        Ok(Self {
+            id: 0,
+            text_start,
+            text_end,
+            table: table_start,
+            table_len: table_len.try_into().map_err(|_| EINVAL)?,
+            state: State::Unchecked,
+        })
+    }
+    /// Address of the last byte of text.
+    pub(crate) fn text_last(&self) -> usize {
+        // Does not wrap: by the invariants `text_end` is above `text_start`.
+        self.text_end.wrapping_sub(1)
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tables in user memory: the only place that copies from it.
+
+use kernel::uaccess::{
+    UserPtr,
+    UserSlice, //
+};
+
+use crate::parse::{
+    Fault,
+    Reader, //
+};
+
+/// A table in the memory of the current process.
+///
+/// Reading may sleep, and may wait for a device.
+pub(crate) struct UserMemory {
+    /// Address of the first byte.
+    base: usize,
+}
+
+impl UserMemory {
+    /// The memory from address `base` on.
+    ///
+    /// Nothing is checked here: an address that is not user memory faults when it is read.
+    pub(crate) fn new(base: usize) -> Self {
+        Self { base }
+    }
+}
+
+impl Reader for UserMemory {
+    #[inline]
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let offset = usize::try_from(offset).map_err(|_| Fault)?;
+        let addr = self.base.checked_add(offset).ok_or(Fault)?;
+
+        UserSlice::new(UserPtr::from_addr(addr), buf.len())
+            .reader()
+            .read_slice(buf)
+            .map_err(|_| Fault)
+    }
+}

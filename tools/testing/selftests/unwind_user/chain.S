@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Stacks that are known to the byte.
+ *
+ * Each scenario is a function that calls others until one makes a system call.
+ * A label stands where each of them returns to: that is what a sample must say.
+ */
+#include <asm/unistd.h>
+
+.macro begin name
+	.globl	\name
+	.type	\name, @function
+\name:
+	.cfi_startproc
+.endm
+
+.macro end name
+	.cfi_endproc
+	.size	\name, . - \name
+.endm
+
+.macro label name
+	.globl	\name
+\name:
+.endm
+
+.macro push_reg reg
+	pushq	\reg
+	.cfi_adjust_cfa_offset 8
+.endm
+
+.macro pop_reg reg
+	popq	\reg
+	.cfi_adjust_cfa_offset -8
+.endm
+
+.macro push_frame
+	push_reg %rbp
+	.cfi_rel_offset %rbp, 0
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+.endm
+
+.macro pop_frame
+	popq	%rbp
+	.cfi_def_cfa %rsp, 8
+	.cfi_restore %rbp
+.endm
+
+	.text
+
+/* The process starts here, and nobody called it. */
+begin _start
+	.cfi_undefined %rip
+	xorl	%ebp, %ebp
+	movq	%rsp, %rdi
+	call	_start_c
+label start_return
+	hlt
+end _start
+
+/*
+ * void chain_call(void (*chain)(int), int depth)
+ *
+ * What calls the scenarios, and remembers where it was called from.
+ */
+begin chain_call
+	movq	(%rsp), %rax
+	movq	%rax, chain_call_caller(%rip)
+	push_frame
+	movq	%rdi, %rax
+	movl	%esi, %edi
+	call	*%rax
+label chain_call_return
+	pop_frame
+	ret
+end chain_call
+
+#ifdef SFRAME
+
+/* The system call that is sampled; nothing is on the stack but its return address. */
+begin leaf
+	movl	$__NR_getppid, %eax
+	syscall
+label leaf_ip
+	ret
+end leaf
+
+/* The same with a frame pointer that leads nowhere. */
+begin leaf_bad_fp
+	push_reg %rbp
+	.cfi_rel_offset %rbp, 0
+	movq	$0x1238, %rbp
+	movl	$__NR_getppid, %eax
+	syscall
+label leaf_bad_fp_ip
+	pop_reg	%rbp
+	.cfi_restore %rbp
+	ret
+end leaf_bad_fp
+
+/* Frames of three sizes, found by the stack pointer. */
+begin sp_inner
+	subq	$0x40, %rsp
+	.cfi_adjust_cfa_offset 0x40
+	call	leaf_bad_fp
+label sp_inner_return
+	addq	$0x40, %rsp
+	.cfi_adjust_cfa_offset -0x40
+	ret
+end sp_inner
+
+begin sp_middle
+	subq	$0x12340, %rsp
+	.cfi_adjust_cfa_offset 0x12340
+	call	sp_inner
+label sp_middle_return
+	addq	$0x12340, %rsp
+	.cfi_adjust_cfa_offset -0x12340
+	ret
+end sp_middle
+
+begin chain_sp
+	push_reg %rbx
+	push_reg %r12
+	push_reg %r13
+	call	sp_middle
+label chain_sp_return
+	pop_reg	%r13
+	pop_reg	%r12
+	pop_reg	%rbx
+	ret
+end chain_sp
+
+/*
+ * A frame found by the frame pointer, with a stack pointer that no table
+ * knows, below one that has used rbp for something else.
+ */
+begin fp_inner
+	push_reg %rbp
+	.cfi_rel_offset %rbp, 0
+	movq	$-1, %rbp
+	call	leaf
+label fp_inner_return
+	pop_reg	%rbp
+	.cfi_restore %rbp
+	ret
+end fp_inner
+
+begin chain_fp
+	push_frame
+	movq	%rsp, %rax
+	andl	$0xff0, %eax
+	addl	$0x100, %eax
+	subq	%rax, %rsp
+	andq	$-16, %rsp
+	call	fp_inner
+label chain_fp_return
+	movq	%rbp, %rsp
+	pop_frame
+	ret
+end chain_fp
+
+/*
+ * A call that never returns, at its function's end: the return address is the
+ * next function's, whose frame is of another size.
+ */
+begin never_returns
+	movl	$__NR_getppid, %eax
+	syscall
+label never_returns_ip
+	jmp	*chain_noreturn_resume(%rip)
+end never_returns
+
+begin noreturn_inner
+	subq	$0x88, %rsp
+	.cfi_adjust_cfa_offset 0x88
+	call	never_returns
+end noreturn_inner
+
+begin after_noreturn
+label noreturn_inner_return
+	push_reg %rbx
+	call	leaf
+	pop_reg	%rbx
+	ret
+end after_noreturn
+
+begin chain_noreturn
+	push_frame
+	leaq	1f(%rip), %rax
+	movq	%rax, chain_noreturn_resume(%rip)
+	call	noreturn_inner
+label chain_noreturn_return
+	ud2
+1:	movq	%rbp, %rsp
+	pop_frame
+	ret
+end chain_noreturn
+
+/* As many frames as %edi says, of which all but the last are the same. */
+begin chain_deep
+	push_reg %rbx
+	.cfi_rel_offset %rbx, 0
+	decl	%edi
+	jz	1f
+	call	chain_deep
+label chain_deep_return
+	pop_reg	%rbx
+	ret
+	.cfi_adjust_cfa_offset 8
+1:	call	leaf
+label chain_deep_last_return
+	pop_reg	%rbx
+	ret
+end chain_deep
+
+#else /* !SFRAME */
+
+begin leaf
+	push_frame
+	movl	$__NR_getppid, %eax
+	syscall
+label leaf_ip
+	pop_frame
+	ret
+end leaf
+
+begin frame_inner
+	push_frame
+	subq	$0x120, %rsp
+	call	leaf
+label frame_inner_return
+	movq	%rbp, %rsp
+	pop_frame
+	ret
+end frame_inner
+
+begin chain_frames
+	push_frame
+	call	frame_inner
+label chain_frames_return
+	pop_frame
+	ret
+end chain_frames
+
+begin chain_deep
+	push_frame
+	decl	%edi
+	jz	1f
+	call	chain_deep
+label chain_deep_return
+	pop_frame
+	ret
+	.cfi_def_cfa %rbp, 16
+	.cfi_rel_offset %rbp, 0
+1:	call	leaf
+label chain_deep_last_return
+	pop_frame
+	ret
+end chain_deep
+
+#endif /* !SFRAME */
+
+	.bss
+	.balign	8
+label chain_call_caller
+	.quad	0
+chain_noreturn_resume:
+	.quad	0
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Deferred user stacks, compared with what is known to be on the stack.
+ *
+ * Built twice: with SFrame tables and without frame pointers, and the other
+ * way round. Both are static programs that start in chain.S, so that a stack
+ * is known from its topmost frame to its last.
+ */
+#include "nolibc.h"
+
+#include <linux/elf.h>
+
+#include "sampler.h"
+#include "../kselftest.h"
+
+#define DEPTH		120
+
+/* Exit status of a child whose stack was another than expected. */
+#define OTHER_STACK	3
+/* Exit status of a child that could not be sampled. */
+#define NOT_SAMPLED	4
+
+/* What a program that was executed for a scenario finds as its first argument. */
+#define CHILD		"child"
+
+extern const char start_return[], chain_call_return[];
+extern unsigned long chain_call_caller;
+void chain_call(void (*chain)(int depth), int depth);
+
+extern const char leaf_ip[], chain_deep_return[], chain_deep_last_return[];
+void chain_deep(int depth);
+
+#ifdef SFRAME
+extern const char leaf_bad_fp_ip[], sp_inner_return[], sp_middle_return[], chain_sp_return[];
+extern const char fp_inner_return[], chain_fp_return[];
+extern const char never_returns_ip[], noreturn_inner_return[], chain_noreturn_return[];
+void chain_sp(int depth);
+void chain_fp(int depth);
+void chain_noreturn(int depth);
+#else
+extern const char frame_inner_return[], chain_frames_return[];
+void chain_frames(int depth);
+#endif
+
+/* A function of chain.S and the stack below it, topmost frame first. */
+struct scenario {
+	const char *name;
+	void (*chain)(int depth);
+	int depth;
+	const char *labels[5];
+};
+
+static const struct scenario scenarios[] = {
+#ifdef SFRAME
+	{ "frames found by the stack pointer", chain_sp, 0,
+	  { leaf_bad_fp_ip, sp_inner_return, sp_middle_return, chain_sp_return } },
+	{ "frame found by the frame pointer that a callee saved", chain_fp, 0,
+	  { leaf_ip, fp_inner_return, chain_fp_return } },
+	{ "call that never returns at the end of a function", chain_noreturn, 0,
+	  { never_returns_ip, noreturn_inner_return, chain_noreturn_return } },
+#else
+	{ "frames found by the frame pointer", chain_frames, 0,
+	  { leaf_ip, frame_inner_return, chain_frames_return } },
+#endif
+	{ "120 frames", chain_deep, DEPTH, { leaf_ip, chain_deep_last_return } },
+};
+
+/* Where the functions of this file that are on the stack return to. */
+static struct chain callers;
+
+#define ENTER() \
+	(callers.ips[callers.nr++] = (unsigned long)__builtin_return_address(0))
+#define LEAVE()	(callers.nr--)
+
+static struct sampler sampler;
+
+static void expect(struct chain *chain, const void *ip)
+{
+	chain->ips[chain->nr++] = (unsigned long)ip;
+}
+
+static void print_difference(const struct chain *chain, const struct chain *expected)
+{
+	ksft_print_msg("%u frames, expected %u\n", chain->nr, expected->nr);
+	for (unsigned int i = 0; i < chain->nr || i < expected->nr; i++)
+		ksft_print_msg("%u: 0x%lx 0x%lx\n", i,
+			       i < chain->nr ? chain->ips[i] : 0,
+			       i < expected->nr ? expected->ips[i] : 0);
+}
+
+/* Sample a scenario; returns 0, OTHER_STACK or NOT_SAMPLED. */
+static __attribute__((noinline)) int sample(const struct scenario *scenario, bool quiet)
+{
+	static struct chain chain, expected;
+	const char *error;
+
+	ENTER();
+	chain_call(scenario->chain, scenario->depth);
+
+	expected.nr = 0;
+	for (unsigned int i = 0; scenario->labels[i]; i++)
+		expect(&expected, scenario->labels[i]);
+	for (int i = 1; i < scenario->depth; i++)
+		expect(&expected, chain_deep_return);
+	expect(&expected, chain_call_return);
+	expect(&expected, (const void *)chain_call_caller);
+	for (unsigned int i = callers.nr; i > 0; i--)
+		expect(&expected, (const void *)callers.ips[i - 1]);
+	expect(&expected, start_return);
+	LEAVE();
+
+	error = sampler_chain(&sampler, &chain);
+	if (error) {
+		if (!quiet)
+			ksft_print_msg("%s\n", error);
+		return NOT_SAMPLED;
+	}
+	if (chain.nr != expected.nr ||
+	    memcmp(chain.ips, expected.ips, chain.nr * sizeof(chain.ips[0]))) {
+		if (!quiet)
+			print_difference(&chain, &expected);
+		return OTHER_STACK;
+	}
+	return 0;
+}
+
+/* Sample all scenarios; returns 0, or what the first to fail returns. */
+static __attribute__((noinline)) int sample_all(bool quiet)
+{
+	int ret = 0;
+
+	ENTER();
+	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios) && !ret; i++)
+		ret = sample(&scenarios[i], quiet);
+	LEAVE();
+	return ret;
+}
+
+/* The same in a child that opens its own event. */
+static __attribute__((noinline)) int sample_in_child(bool quiet)
+{
+	int ret;
+
+	ENTER();
+	ret = sampler_open(&sampler) ? NOT_SAMPLED : sample_all(quiet);
+	LEAVE();
+	return ret;
+}
+
+/* What a child exits with, or -1 if it was killed. */
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+/* Execute what is at a path as a child that samples itself. */
+static int execute(const char *path)
+{
+	char *argv[] = { (char *)path, (char *)CHILD, NULL };
+	char *envp[] = { NULL };
+	pid_t pid = fork();
+
+	if (!pid) {
+		execve(path, argv, envp);
+		_exit(127);
+	}
+	return wait_for(pid);
+}
+
+static __attribute__((noinline)) void test_fork(void)
+{
+	pid_t pid;
+
+	ENTER();
+	pid = fork();
+	if (!pid)
+		_exit(sample_in_child(false));
+	ksft_test_result(wait_for(pid) == 0, "stacks of a forked child\n");
+
+	/* What the child did to its copy of the tables is not the parent's. */
+	ksft_test_result(sample_all(false) == 0, "stacks after a child has gone\n");
+	LEAVE();
+}
+
+static void test_exec(void)
+{
+	ksft_test_result(execute("/proc/self/exe") == 0, "stacks after exec\n");
+}
+
+#ifdef SFRAME
+
+/* A copy of this program that can be changed and executed. */
+struct image {
+	unsigned char *bytes;
+	size_t size;
+	Elf64_Phdr *table;	/* PT_GNU_SFRAME */
+};
+
+/* Read this program; returns 0 or an errno. */
+static int image_read(struct image *image)
+{
+	static unsigned char bytes[1 << 20];
+	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)bytes;
+	int fd = open("/proc/self/exe", O_RDONLY);
+	ssize_t len;
+
+	if (fd < 0)
+		return errno;
+	image->bytes = bytes;
+	image->size = 0;
+	while ((len = read(fd, bytes + image->size, sizeof(bytes) - image->size)) > 0)
+		image->size += len;
+	close(fd);
+	if (len < 0 || image->size == sizeof(bytes))
+		return EFBIG;
+
+	for (int i = 0; i < ehdr->e_phnum; i++) {
+		image->table = (Elf64_Phdr *)(bytes + ehdr->e_phoff) + i;
+		if (image->table->p_type == PT_GNU_SFRAME)
+			return 0;
+	}
+	return ENOENT;
+}
+
+/* Execute the image as it is now; returns the child's status or -1. */
+static int image_execute(const struct image *image)
+{
+	char path[] = "/proc/self/fd/xxx";
+	int fd = syscall(__NR_memfd_create, "image", 0);
+	size_t done = 0;
+	int ret = -1, readable;
+
+	if (fd < 0)
+		return -1;
+	while (done < image->size) {
+		ssize_t len = write(fd, image->bytes + done, image->size - done);
+
+		if (len <= 0)
+			goto out;
+		done += len;
+	}
+	/* What is open for writing cannot be executed. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	readable = open(path, O_RDONLY);
+	if (readable < 0)
+		goto out;
+	close(fd);
+	fd = readable;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ret = execute(path);
+out:
+	close(fd);
+	return ret;
+}
+
+/* The tests can fail: without its table, the same program's stacks are not known. */
+static void test_without_table(struct image *image)
+{
+	unsigned int type = image->table->p_type;
+	int with = image_execute(image), without;
+
+	image->table->p_type = PT_NULL;
+	without = image_execute(image);
+	image->table->p_type = type;
+	ksft_print_msg("exit status %d with the table, %d without\n", with, without);
+	ksft_test_result(with == 0 && without == OTHER_STACK,
+			 "the table is what makes stacks known\n");
+}
+
+/*
+ * Programs with odd program headers start, and nothing happens to the kernel:
+ * whoever runs this looks at its log.
+ */
+static void test_odd_headers(struct image *image)
+{
+	const Elf64_Phdr good = *image->table;
+	const struct {
+		const char *name;
+		Elf64_Addr vaddr;
+		Elf64_Xword size;
+	} odd[] = {
+		{ "no byte", good.p_vaddr, 0 },
+		{ "one byte", good.p_vaddr, 1 },
+		{ "header only", good.p_vaddr, 28 },
+		{ "no mapping", 0x10000000, good.p_filesz },
+		{ "beyond user space", 0xffffffff80000000, good.p_filesz },
+		{ "around the end", -8UL, good.p_filesz },
+		{ "all memory", 0, -1UL },
+		{ "4 GiB", good.p_vaddr, 1UL << 32 },
+		{ "the text", 0x401000, 0x1000 },
+		{ "odd address", good.p_vaddr + 1, good.p_filesz - 1 },
+	};
+	bool started = true;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(odd); i++) {
+		int ret;
+
+		image->table->p_vaddr = odd[i].vaddr;
+		image->table->p_filesz = odd[i].size;
+		image->table->p_memsz = odd[i].size;
+		ret = image_execute(image);
+		if (ret != OTHER_STACK) {
+			ksft_print_msg("%s: exit status %d\n", odd[i].name, ret);
+			started = false;
+		}
+	}
+	*image->table = good;
+	ksft_test_result(started, "odd tables in the program header\n");
+}
+
+/* Damage each byte of the table in some ways, and sample with it. */
+static void test_damage(struct image *image)
+{
+	unsigned char *table = image->bytes + image->table->p_offset;
+	/* What the header says it uses; the segment may be longer. */
+	unsigned int used = 28 + *(unsigned int *)(table + 0x18) + *(unsigned int *)(table + 0x10);
+	static const unsigned char flips[] = { 0x01, 0x80, 0xff };
+	unsigned int same = 0, other = 0, bad = 0;
+
+	for (unsigned int at = 0; at < used; at++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(flips); i++) {
+			int ret;
+
+			table[at] ^= flips[i];
+			ret = image_execute(image);
+			table[at] ^= flips[i];
+			if (ret == 0) {
+				same++;
+			} else if (ret == OTHER_STACK) {
+				other++;
+			} else {
+				ksft_print_msg("byte %u ^ 0x%x: exit status %d\n",
+					       at, flips[i], ret);
+				bad++;
+			}
+		}
+	}
+	ksft_print_msg("%u bytes: %u stacks the same, %u others\n", used, same, other);
+	ksft_test_result(!bad && other && image_execute(image) == 0,
+			 "a damaged table changes stacks and nothing else\n");
+}
+
+#define MORE_TESTS	3
+
+static void test_more(void)
+{
+	static struct image image;
+	int error = image_read(&image);
+
+	if (error)
+		ksft_exit_fail_msg("cannot read this program's table: errno %d\n", error);
+	test_without_table(&image);
+	test_odd_headers(&image);
+	test_damage(&image);
+}
+
+#else /* !SFRAME */
+
+#define MORE_TESTS	0
+
+static void test_more(void) {}
+
+#endif /* !SFRAME */
+
+int main(int argc, char **argv)
+{
+	int error;
+
+	ENTER();
+	if (argc > 1 && !strcmp(argv[1], CHILD))
+		return sample_in_child(true);
+
+	ksft_print_header();
+#ifdef NO_SFRAME
+	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
+#endif
+	error = sampler_open(&sampler);
+	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
+		ksft_exit_skip("no deferred stacks of getppid(): errno %d; see config\n", error);
+	if (error)
+		ksft_exit_fail_msg("cannot sample getppid(): errno %d\n", error);
+
+	ksft_set_plan(ARRAY_SIZE(scenarios) + 3 + MORE_TESTS);
+	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++)
+		ksft_test_result(sample(&scenarios[i], false) == 0, "%s\n", scenarios[i].name);
+	test_fork();
+	test_exec();
+	test_more();
+	ksft_finished();
+}

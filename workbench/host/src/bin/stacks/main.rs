@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Judges and shows the stacks that perf recorded.
+//!
+//! `stacks report` compares two recordings of the same program: one without
+//! its unwind table, and one with it.
+
+mod flame;
+mod profile;
+mod script;
+mod show;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+
+use profile::Profile;
+
+/// Judge and show the stacks that perf recorded.
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compare recordings of a program without and with its unwind table.
+    ///
+    /// Prints stacks of the same kind side by side, the share of complete ones, where the
+    /// others end, and, as its last line, 'complete before: N % after: N % samples: N', with
+    /// the number of samples of the second recording.  Shares are rounded down: 100.0 % means
+    /// every one.  Depths are in user frames, the mean over all samples; 'unknown' is the share
+    /// of user frames without a function's name.  Recordings without samples of the program are an error, either of them.
+    Report(Report),
+}
+
+#[derive(Args)]
+struct Report {
+    /// What 'perf script' printed for the program without its table.
+    #[arg(long, value_name = "FILE")]
+    before: PathBuf,
+
+    /// What 'perf script' printed for the program with its table.
+    #[arg(long, value_name = "FILE")]
+    after: PathBuf,
+
+    /// The function the process starts in: a stack that reaches it is complete.
+    #[arg(long, value_name = "FUNCTION", default_value = "_start")]
+    entry: String,
+
+    /// The commands whose samples count.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "lua,lua-plain"
+    )]
+    comm: Vec<String>,
+
+    /// Where the flame graphs before.svg and after.svg are written.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Report(report) => report.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // In the words of the workbench's scripts, whatever RUST_BACKTRACE is.
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Report {
+    fn run(&self) -> Result<()> {
+        let before_text = read(&self.before)?;
+        let after_text = read(&self.after)?;
+        let before = self.profile(&self.before, &before_text)?;
+        let after = self.profile(&self.after, &after_text)?;
+
+        fs::create_dir_all(&self.out)
+            .with_context(|| format!("cannot make {}", self.out.display()))?;
+        self.graph("before.svg", "Without the table", &before)?;
+        self.graph("after.svg", "With the table", &after)?;
+
+        io::stdout()
+            .write_all(show::report(&before, &after).as_bytes())
+            .context("cannot print the report")
+    }
+
+    fn profile<'a>(&'a self, path: &Path, text: &'a str) -> Result<Profile<'a>> {
+        let samples =
+            script::parse(text).with_context(|| format!("cannot read {}", path.display()))?;
+        if samples.is_empty() {
+            bail!("{} holds no samples", path.display());
+        }
+
+        let others: BTreeSet<_> = samples.iter().map(|sample| sample.comm).collect();
+        let samples: Vec<_> = samples
+            .into_iter()
+            .filter(|sample| self.comm.iter().any(|comm| comm == sample.comm))
+            .collect();
+        if samples.is_empty() {
+            bail!(
+                "{} holds no samples of {}, only of {}",
+                path.display(),
+                self.comm.join(" or "),
+                Vec::from_iter(others).join(", ")
+            );
+        }
+        Ok(Profile::new(samples, &self.entry))
+    }
+
+    fn graph(&self, name: &str, title: &str, profile: &Profile<'_>) -> Result<()> {
+        let path = self.out.join(name);
+        let svg = flame::graph(title, &profile.samples)
+            .with_context(|| format!("cannot draw {}", path.display()))?;
+        fs::write(&path, svg).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// Reads a file, whatever bytes the names in it are made of.
+fn read(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

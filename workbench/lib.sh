@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Names and helpers that every script of the workbench shares.
+
+TOP=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+WORKBENCH=$TOP/workbench
+# shellcheck source=versions
+. "$WORKBENCH/versions"
+
+# Downloads, the root file system and the base's git objects, for all clones.
+CACHE=$(realpath -m "${UNWIND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/linux-unwind-tables}")
+export UNWIND_CACHE=$CACHE
+# What this clone builds, and what it leaves for the reader.
+BUILD=$TOP/build
+OUT=$TOP/out
+
+# A root file system is named by what it was made from: never taken for another.
+rootfs_id=$(cat "$WORKBENCH/versions" "$WORKBENCH/rootfs/packages" | sed '/^#/d' | sha256sum)
+ROOTFS=$CACHE/rootfs-$TOOLS_SUITE-${rootfs_id:0:12}
+
+# The assembled kernel tree.  One on a kernel tree of the user's own stands
+# next to it, under a name made of that tree's path.
+TREE=$BUILD/tree
+KDIR_BASE=
+if [ -n "${KDIR-}" ]; then
+	KDIR=$(realpath -m "$KDIR") # which is not there inside the root file system
+	export KDIR
+	kdir_id=$(printf %s "$KDIR" | sha256sum)
+	TREE=$BUILD/tree-kdir-${kdir_id:0:8}
+	KDIR_BASE=$BUILD/base-kdir-${kdir_id:0:8}
+fi
+
+have_rootfs() { [ -e "$ROOTFS/etc/os-release" ]; }
+
+say() { printf '== %s\n' "$*" >&2; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# Run a command in new namespaces, as root of them: `in_namespace UNSHARE-OPTION... COMMAND`.
+in_namespace() {
+	local options=(--propagation private)
+
+	if [ "$(id -u)" != 0 ]; then
+		user_namespace_or_die
+		options=(--user --map-root-user --map-auto)
+	fi
+	exec unshare "${options[@]}" "$@"
+}
+
+user_namespace_or_die() {
+	local name file
+
+	name=$(id -un)
+	command -v newuidmap >/dev/null ||
+		die "an ordinary user needs newuidmap: install the package uidmap, or run as root"
+	for file in /etc/subuid /etc/subgid; do
+		awk -F: -v name="$name" -v id="$(id -u)" \
+			'($1 == name || $1 == id) && $3 >= 65536 { found = 1 } END { exit !found }' "$file" 2>/dev/null ||
+			die "no 65536 subordinate ids for $name in $file: run 'usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $name' as root"
+	done
+	unshare --help | grep -q -e --map-auto ||
+		die "an ordinary user needs unshare with --map-auto (util-linux 2.38): run as root"
+	unshare --user --map-root-user --map-auto true 2>/dev/null ||
+		die "this kernel refuses user namespaces (see sysctl kernel.unprivileged_userns_clone, user.max_user_namespaces): run as root"
+}
+
+# Hold a lock for the rest of the script: `hold FILE WHAT`; waits, and says so.
+hold() {
+	mkdir -p "$(dirname "$1")"
+	exec {lock_fd}>>"$1"
+	if ! flock --nonblock "$lock_fd"; then
+		say "waiting: another run is $2 (lock: $1)"
+		flock "$lock_fd"
+	fi
+}

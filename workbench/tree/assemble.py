@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Make or update the working tree: the base, then the series as commits.
+
+    assemble.py TREE BASE-REPOSITORY [--discard | --or-keep] [--objects REPOSITORY]...
+
+The commits are made without the working tree; then only the files that differ
+are written, so that a kernel build sees no others as new.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+
+import common
+from repository import Repository
+
+BRANCH = "refs/heads/series"
+SHOWN = 10
+
+
+def identity():
+    """The user's, found by the caller, in the form that git's environment has."""
+    name = os.environ.get("UNWIND_NAME") or common.FALLBACK_NAME
+    email = os.environ.get("UNWIND_EMAIL") or common.FALLBACK_EMAIL
+    return {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email,
+            "GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email}
+
+
+def dated(number):
+    seconds, zone = common.BASE_DATE.split()
+    date = f"{int(seconds) + 60 * number} {zone}"
+    return {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+
+
+def fingerprints(repository):
+    return {path: hashlib.sha256(mode.encode() + data).hexdigest()
+            for path, (mode, data) in repository.files.items()}
+
+
+def apply_patches(git, repository, commit):
+    paths = [p for p in commit.paths if repository.is_patch(p)]
+    sections = {p: repository.section(p, commit) for p in paths}
+    if not paths:
+        return
+    try:
+        git("apply", "--cached", "--whitespace=nowarn", "-", data=b"".join(sections.values()))
+        return
+    except common.GitError:
+        pass # find out which one it is, and merge it where that is possible
+    for path, section in sections.items():
+        try:
+            git("apply", "--cached", "--whitespace=nowarn", "-", data=section)
+        except common.GitError as error:
+            try:
+                git("apply", "--cached", "--3way", "--whitespace=nowarn", "-", data=section)
+                common.say(f"{path}.patch was merged: {commit.name}")
+            except common.GitError:
+                common.die(f"{path}.patch does not apply\n"
+                           f"  commit: {commit.name} ({commit.subject})\n"
+                           f"  git: " + "\n  git: ".join(str(error).split("\n")))
+
+
+def add_files(git, repository, commit):
+    paths = [p for p in commit.paths if not repository.is_patch(p)]
+    if not paths:
+        return
+    there = git.fields("ls-files", "-z", "--", *[f":(literal){p}" for p in paths])
+    if there:
+        common.die(f"{there[0]} stands whole in the repository, but the base has "
+                   f"such a file too (commit {commit.name})")
+    info = []
+    for path in paths:
+        mode, data = repository.files[path]
+        info.append(f"{mode} {git('hash-object', '-w', '--stdin', data=data)}\t{path}\0")
+    git("update-index", "-z", "--index-info", data="".join(info))
+
+
+def make_commits(git, repository, base):
+    """The series on top of base, without a working tree: the last commit."""
+    index = os.path.join(git.git_dir, "unwind-index")
+    bare = common.Git(git.git_dir, index=index)
+    head = base
+    try:
+        bare("read-tree", base)
+        for number, commit in enumerate(repository.commits, 1):
+            apply_patches(bare, repository, commit)
+            add_files(bare, repository, commit)
+            head = bare("commit-tree", bare("write-tree"), "-p", head,
+                        data=commit.message + "\n", env=identity() | dated(number))
+    finally:
+        for name in (index, index + ".lock"):
+            if os.path.exists(name):
+                os.unlink(name)
+    return head
+
+
+class Tree:
+    """A working tree, and what it was made of (in its .git/unwind.json)."""
+
+    def __init__(self, path):
+        self.path = path
+        self.git = common.Git(os.path.join(path, ".git"), work_tree=path)
+        self.state_file = os.path.join(path, ".git", "unwind.json")
+        try:
+            with open(self.state_file, encoding="utf-8") as file:
+                self.state = json.load(file)
+        except FileNotFoundError:
+            self.state = None
+
+    def create(self):
+        os.makedirs(self.path)
+        common.Git(self.git.git_dir)("init", "--quiet", "--initial-branch=series", self.path)
+        # An ordinary user is another one in the root file system: git, used on
+        # both sides, must not take every file for changed because of that.
+        self.git("config", "core.checkStat", "minimal")
+
+    def borrow(self, repositories):
+        """Read objects of these repositories, too."""
+        name = os.path.join(self.git.git_dir, "objects", "info", "alternates")
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("".join(os.path.abspath(r) + "/objects\n" for r in repositories))
+
+    def record(self, **state):
+        with open(self.state_file + ".new", "w", encoding="utf-8") as file:
+            json.dump(state, file, indent=1)
+        os.rename(self.state_file + ".new", self.state_file)
+        self.state = state
+
+    def recover(self):
+        """Finish an update that was interrupted: nothing was lost by it."""
+        if not self.state or "pending" not in self.state:
+            return
+        common.say("finishing an update of the tree that was interrupted")
+        lock = os.path.join(self.git.git_dir, "index.lock")
+        if os.path.exists(lock):
+            os.unlink(lock)
+        self.move(self.state["pending"], hard=True)
+
+    def move(self, state, hard=False):
+        """Go to state["head"]; files that are the same are not written."""
+        self.record(pending=state)
+        if not hard:
+            try:
+                self.git("update-index", "-q", "--refresh")
+            except common.GitError:
+                pass # it fails when entries need an update, which the next step does
+        self.git("read-tree", "--reset", "-u", state["head"])
+        self.set_head(state["head"])
+        self.record(**state)
+
+    def set_head(self, commit):
+        self.git("symbolic-ref", "HEAD", BRANCH)
+        self.git("update-ref", BRANCH, commit)
+
+    def head(self):
+        return self.git("rev-parse", "HEAD")
+
+    def capture(self):
+        """The tree with everything that is not committed, and an index of it."""
+        index = os.path.join(self.git.git_dir, "unwind-capture")
+        # With its time, by which git knows the entries that it cannot trust.
+        shutil.copy2(os.path.join(self.git.git_dir, "index"), index)
+        git = self.git.with_index(index)
+        git("add", "--all")
+        return git("write-tree"), index
+
+    def edits(self):
+        """What is in the tree and not in the repository, to be told."""
+        told = []
+        head = self.head()
+        if head != self.state["head"]:
+            try:
+                commits = self.git.lines("log", "--format=commit %h (%s)",
+                                         f"{self.state['head']}..{head}")
+            except common.GitError:
+                commits = []
+            told += commits or [f"another HEAD: {head[:12]}"]
+        tree, index = self.capture()
+        os.unlink(index)
+        told += self.git.fields("diff-tree", "-r", "-z", "--name-only", head, tree)
+        return told
+
+    def discard(self):
+        self.git("reset", "--quiet", "--hard")
+        self.git("clean", "-ffdq")
+
+
+def refuse(tree, edits):
+    shown = "".join(f"\n  {e}" for e in edits[:SHOWN])
+    more = f"\n  and {len(edits) - SHOWN} more" if len(edits) > SHOWN else ""
+    name = os.path.relpath(tree.path, os.environ.get("UNWIND_TOP", os.curdir))
+    common.die(f"{name} holds edits that are not in the repository:{shown}{more}\n"
+               "run 'make refresh' to bring them there, or 'make tree DISCARD=1' to drop them")
+
+
+def update(tree, repository, base, options):
+    """Bring a tree that stands to the repository's state."""
+    tree.recover()
+    if tree.state is None:
+        common.die(f"{tree.path} was not made by this tool: remove it")
+    edits = tree.edits()
+    if edits and options.discard:
+        common.say("dropping what the tree holds beyond the repository")
+        tree.discard()
+    elif edits and options.or_keep:
+        common.say(f"using {tree.path} as it stands, with edits that are not in the repository")
+        return
+    elif edits:
+        refuse(tree, edits)
+    elif (tree.state["base"] == base and tree.state["files"] == fingerprints(repository)
+          and tree.state["identity"] == identity()):
+        common.say(f"{tree.path} is up to date: {len(repository.commits)} commits")
+        return
+    old = tree.git("rev-parse", tree.state["head"] + "^{tree}")
+    state = new_state(tree, repository, base)
+    tree.move(state)
+    count = len(tree.git.fields("diff-tree", "-r", "-z", "--name-only", old, state["tree"]))
+    common.say(f"{tree.path}: {len(repository.commits)} commits, {count} files differ from before")
+
+
+def new_state(tree, repository, base):
+    head = make_commits(tree.git, repository, base)
+    return {"head": head, "tree": tree.git("rev-parse", head + "^{tree}"), "base": base,
+            "identity": identity(), "files": fingerprints(repository)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tree")
+    parser.add_argument("base")
+    parser.add_argument("--discard", action="store_true")
+    parser.add_argument("--or-keep", action="store_true")
+    parser.add_argument("--objects", action="append", default=[])
+    options = parser.parse_args()
+
+    repository = Repository.read(os.environ["UNWIND_TOP"])
+    base = common.Git(options.base)("rev-parse", "refs/heads/base")
+    lenders = [options.base] + [o for o in options.objects if o != options.base]
+    if os.path.exists(options.tree):
+        tree = Tree(options.tree)
+        tree.borrow(lenders)
+        update(tree, repository, base, options)
+        return
+    partial = options.tree + ".partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    tree = Tree(partial)
+    tree.create()
+    tree.borrow(lenders)
+    state = new_state(tree, repository, base)
+    common.say(f"writing {options.tree}: {len(repository.commits)} commits on "
+               + tree.git("log", "-1", "--format=%s", base))
+    tree.move(state)
+    os.rename(partial, options.tree)
+
+
+if __name__ == "__main__":
+    common.run(main)

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Bring the working tree's commits and edits back into the repository.
+
+    refresh.py TREE [--discard]
+
+The repository's files are made anew from the commits after the base; edits
+that are not committed go into the commit that they belong to.
+"""
+
+import argparse
+import os
+import re
+
+import common
+from assemble import SHOWN, Tree, fingerprints, identity, make_commits
+from repository import SECTION, SERIES, SERIES_NAME, Commit, Repository, is_kernel_part
+
+NOTHING = ("000000", "0" * 40)
+DIFF = ("diff-tree", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
+        "--binary", "--abbrev=12", "--unified=3", "--inter-hunk-context=0", "--indent-heuristic",
+        "--diff-algorithm=histogram", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short")
+
+
+class Change:
+    """One commit of the tree, with the edits folded into it."""
+
+    def __init__(self, subject, message, files):
+        self.subject = subject
+        self.message = message
+        self.files = files  # path -> (mode, object) after this commit
+        self.name = None
+
+
+def differences(git, old, new):
+    """path -> ((mode, object) before, the same after)"""
+    out = git.fields("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new)
+    found = {}
+    for meta, path in zip(out[::2], out[1::2]):
+        old_mode, new_mode, old_id, new_id, _ = meta[1:].split(" ")
+        found[path] = ((old_mode, old_id), (new_mode, new_id))
+    return found
+
+
+def read_commits(git, base, head):
+    if git("merge-base", base, head) != base:
+        common.die("the tree's commits do not stand on the base any more: rebase them onto "
+                   + base[:12])
+    changes = []
+    for line in git.lines("rev-list", "--reverse", "--topo-order", "--parents", f"{base}..{head}"):
+        commit, *parents = line.split(" ")
+        message = git("log", "-1", "--format=%B", commit).strip("\n")
+        subject = message.split("\n", 1)[0]
+        if len(parents) != 1:
+            common.die(f"commit {commit[:12]} ({subject}) is a merge: the series must be a line")
+        if any(c.subject == subject for c in changes):
+            common.die(f"two commits have the subject '{subject}'")
+        after = {p: new for p, (_, new) in differences(git, parents[0], commit).items()}
+        changes.append(Change(subject, message, after))
+    return changes
+
+
+def home_of(path, changes):
+    """The last commit with the path; else with a file in the nearest directory."""
+    for change in reversed(changes):
+        if path in change.files:
+            return change
+    directory = os.path.dirname(path)
+    while directory:
+        for change in reversed(changes):
+            if any(os.path.dirname(p) == directory for p in change.files):
+                return change
+        for change in reversed(changes):
+            if any(p.startswith(directory + "/") for p in change.files):
+                return change
+        directory = os.path.dirname(directory)
+    return changes[-1]
+
+
+def fold_edits(git, changes, head, tree):
+    for path, (_, after) in differences(git, head, tree).items():
+        if not changes:
+            common.die(f"{path} is edited, but there is no commit to put it in: commit it")
+        change = home_of(path, changes)
+        change.files[path] = after
+        common.say(f"{path}: put into '{change.subject}'")
+
+
+def base_files(git, base, paths):
+    """What the base has at these paths."""
+    out = git.fields("ls-tree", "-r", "-z", base, "--", *paths) if paths else []
+    return {line.split("\t", 1)[1]: (line.split(" ")[0], line.split("\t")[0].split(" ")[2])
+            for line in out}
+
+
+def drop_undone(changes, base):
+    """Forget changes that leave a file as it was before them."""
+    now = {}
+    for change in changes:
+        for path, after in list(change.files.items()):
+            before = now.get(path, base.get(path, NOTHING))
+            if after == before:
+                del change.files[path]
+            now[path] = after
+
+
+def check_new_files(changes, base):
+    owners = {}
+    for change in changes:
+        for path in change.files:
+            if path not in base:
+                owners.setdefault(path, []).append(change.subject)
+    for path, subjects in owners.items():
+        if len(subjects) > 1:
+            common.die(f"{path} is new to the kernel, but more than one commit touches it:"
+                       + "".join(f"\n  {s}" for s in subjects)
+                       + "\nfold them into one (git rebase -i)")
+
+
+def slug(subject):
+    words = re.sub(r"[^A-Za-z0-9]+", "-", subject).strip("-").lower()
+    return words[:52].rstrip("-") or "commit"
+
+
+def name_commits(changes, known):
+    """Names of series files: kept by subject, and renumbered only where needed."""
+    kept = {c.subject: SERIES_NAME.fullmatch(c.name).groups() for c in known}
+    numbers = []
+    for i, change in enumerate(changes):
+        number = kept.get(change.subject, (None,))[0]
+        numbers.append(int(number) if number else (numbers[-1] if i else 0) + 1)
+    if any(a >= b for a, b in zip(numbers, numbers[1:])):
+        numbers = range(1, len(changes) + 1)
+    for number, change in zip(numbers, changes):
+        rest = kept.get(change.subject, (None, slug(change.subject)))[1]
+        change.name = f"{number:04d}-{rest}"
+
+
+def make_trees(git, base, changes):
+    """The tree after each commit, edits included."""
+    index = os.path.join(git.git_dir, "unwind-index")
+    bare = common.Git(git.git_dir, index=index)
+    trees = []
+    try:
+        bare("read-tree", base)
+        for change in changes:
+            info = [f"{mode} {blob}\t{path}\0" for path, (mode, blob) in change.files.items()]
+            bare("update-index", "-z", "--index-info", data="".join(info))
+            trees.append(bare("write-tree"))
+    finally:
+        if os.path.exists(index):
+            os.unlink(index)
+    return trees
+
+
+def make_files(git, base, changes, in_base):
+    """The repository's files, as the tree has them."""
+    files = {}
+    before = base
+    for change, tree in zip(changes, make_trees(git, base, changes)):
+        paths = sorted(change.files)
+        for path in paths:
+            mode, blob = change.files[path]
+            if path not in in_base:
+                if not is_kernel_part(path) or path.endswith(".patch"):
+                    common.die(f"{path} is new in the tree, but the repository has no place "
+                               "for a file of the kernel under this name")
+                files[path] = (mode, git.raw("cat-file", "blob", blob))
+                continue
+            section = f"{SECTION}{change.name}\n".encode() + git.raw(
+                *DIFF, before, tree, "--", f":(literal){path}")
+            old = files.get(path + ".patch", ("100644", b""))[1]
+            files[path + ".patch"] = ("100644", old + section)
+        files[f"{SERIES}/{change.name}"] = (
+            "100644", Commit(change.name, change.message, paths).text())
+        before = tree
+    return files
+
+
+def write_file(full, mode, data):
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    partial = full + ".partial"
+    if mode == "120000":
+        os.symlink(data, partial)
+    else:
+        with open(partial, "wb") as file:
+            file.write(data)
+        os.chmod(partial, 0o755 if mode == "100755" else 0o644)
+    os.rename(partial, full)
+
+
+def write_repository(top, old, new):
+    for path in sorted(old.keys() - new.keys()):
+        os.unlink(os.path.join(top, path))
+        common.say(f"removed {path}")
+        directory = os.path.dirname(path)
+        while directory and directory != SERIES and not os.listdir(os.path.join(top, directory)):
+            os.rmdir(os.path.join(top, directory))
+            directory = os.path.dirname(directory)
+    changed = [p for p in sorted(new) if old.get(p) != new[p]]
+    for path in changed:
+        write_file(os.path.join(top, path), *new[path])
+        common.say(f"{'wrote' if path in old else 'added'} {path}")
+
+
+def check_repository(tree, repository, discard):
+    """Edits made on the repository's side must not be overwritten."""
+    was, now = tree.state["files"], fingerprints(repository)
+    differ = sorted(p for p in was.keys() | now.keys() if was.get(p) != now.get(p))
+    if differ and not discard:
+        shown = "".join(f"\n  {p}" for p in differ[:SHOWN])
+        common.die("these files of the repository changed after the tree was assembled, and "
+                   f"refresh would overwrite them:{shown}\nrun 'make tree' to bring them into "
+                   "the tree, or 'make refresh DISCARD=1' to have the tree's state instead")
+
+
+def check_tree(tree):
+    for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD"):
+        if os.path.exists(os.path.join(tree.git.git_dir, name)):
+            common.die(f"{tree.path} is in the middle of a rebase, merge or cherry-pick: finish it")
+    unmerged = tree.git.lines("diff", "--name-only", "--diff-filter=U")
+    if unmerged:
+        common.die(f"{unmerged[0]} has conflicts in {tree.path}: resolve them")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tree")
+    parser.add_argument("--discard", action="store_true")
+    options = parser.parse_args()
+    top = os.environ["UNWIND_TOP"]
+    if not os.path.exists(options.tree):
+        common.die(f"there is no {options.tree}: run 'make tree'")
+
+    tree = Tree(options.tree)
+    tree.recover()
+    git, base = tree.git, tree.state["base"]
+    check_tree(tree)
+    old = Repository.read(top, check=not options.discard)
+    check_repository(tree, old, options.discard)
+
+    head = tree.head()
+    captured, index = tree.capture()
+    changes = read_commits(git, base, head)
+    fold_edits(git, changes, head, captured)
+    in_base = base_files(git, base, sorted({p for c in changes for p in c.files}))
+    drop_undone(changes, in_base)
+    for change in [c for c in changes if not c.files]:
+        common.say(f"'{change.subject}' changes nothing and is left out")
+        changes.remove(change)
+    check_new_files(changes, in_base)
+    name_commits(changes, old.commits)
+
+    new = Repository(make_files(git, base, changes, in_base))
+    made = make_commits(git, new, base)
+    if git("rev-parse", made + "^{tree}") != captured:
+        common.die("what refresh would write does not assemble to the same tree: "
+                   "nothing was written")
+    write_repository(top, old.files, new.files)
+    # The files in the tree are right already: only git's view of them moves.
+    os.rename(index, os.path.join(git.git_dir, "index"))
+    tree.set_head(made)
+    tree.record(head=made, tree=captured, base=base, identity=identity(),
+                files=fingerprints(new))
+    common.say(f"the repository assembles to the same tree: {captured[:12]}, "
+               f"{len(changes)} commits")
+
+
+if __name__ == "__main__":
+    common.run(main)
