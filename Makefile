@@ -31,16 +31,16 @@ run: ## build everything and show it at work, in a virtual machine
 	@$(LOCKED) $(WB)/demo/run
 
 check: ## check-host and check-vm
-	@$(LOCKED) $(WB)/check/all
+	@$(LOCKED) $(WB)/check/run host vm
 
 check-host: ## tests that need no virtual machine
-	@$(LOCKED) $(WB)/check/host
+	@$(LOCKED) $(WB)/check/run host
 
 check-vm: ## tests in a virtual machine
-	@$(LOCKED) $(WB)/check/vm
+	@$(LOCKED) $(WB)/check/run vm
 
 check-long: ## tests that take long
-	@$(LOCKED) $(WB)/check/long
+	@$(LOCKED) $(WB)/check/run long
 
 bench: ## measure what the series costs
 	@$(LOCKED) $(WB)/measure/bench

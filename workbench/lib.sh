@@ -30,6 +30,18 @@ if [ -n "${KDIR-}" ]; then
 	KDIR_BASE=$BUILD/base-kdir-${kdir_id:0:8}
 fi
 
+# Where the objects of kernel NAME are built.
+kernel_dir() { printf '%s' "$BUILD/kernel-$1${KDIR_BASE:+-${kdir_id:0:8}}"; }
+
+# Bring the kernel tree up to date, then go on inside the tool-chain root file
+# system: `tree_and_inside "$0" "$@"`. Does nothing inside.
+tree_and_inside() {
+	if [ -z "${UNWIND_INSIDE-}" ]; then
+		"$WORKBENCH/tree/assemble" --or-keep
+		exec "$WORKBENCH/rootfs/enter" "$@"
+	fi
+}
+
 have_rootfs() { [ -e "$ROOTFS/etc/os-release" ]; }
 
 say() { printf '== %s\n' "$*" >&2; }

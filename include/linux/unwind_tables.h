@@ -47,6 +47,7 @@ void __unwind_tables_free(struct unwind_tables *tables);
  * @mm: The address space
  *
  * Context: Any. @mm must have users.
+ * Return: Whether anything was ever registered.
  */
 static inline bool unwind_tables_registered(const struct mm_struct *mm)
 {

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The checks, for workbench/check/run.
+
+# --- Without a virtual machine ---
+
+part_host() {
+	check "the series applies to the base" "$WORKBENCH/tree/assemble" || return
+	check "tools for the series" enter "$WORKBENCH/tree/selftest" &&
+		count_tap "tree" "$logs/check-tools-for-the-series.log"
+	check "every file has a licence" every_file_has_a_licence
+	check "git am gives the same tree" enter bash -c ". $WORKBENCH/check/series.sh; am_same_tree"
+	check "checkpatch" enter bash -c ". $WORKBENCH/check/series.sh; checkpatch"
+	check "rustfmt" enter bash -c ". $WORKBENCH/check/series.sh; rustfmt_clean"
+	check "kernel-doc" enter bash -c ". $WORKBENCH/check/series.sh; kernel_doc"
+	check "demonstration builds" enter "$WORKBENCH/demo/build"
+	check "host tools: rustfmt" enter "$WORKBENCH/host/build" fmt --check
+	check "host tools: clippy" enter "$WORKBENCH/host/build" clippy --all-targets -- -D warnings
+	UNWIND_DEMO_LUA=$BUILD/demo/lua \
+		check "parser and host tools" enter "$WORKBENCH/host/build" test -- --nocapture
+	count_cargo "$logs/check-parser-and-host-tools.log"
+	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
+	check "no warnings in that build" no_warnings "$logs/build-series.log"
+	check "no warnings with W=1 and clippy" lint
+	check "no panic in the kernel's object" enter bash -c ". $WORKBENCH/check/series.sh; no_panic"
+	check "kernel builds without Rust" "$WORKBENCH/vm/kernel" off
+	check "no warnings in that build" no_warnings "$logs/build-off.log"
+}
+
+every_file_has_a_licence() {
+	local missing
+
+	# A patch has the licence of its file; the others say it themselves.
+	missing=$(cd "$TOP" && git ls-files -co --exclude-standard -- ':!*.patch' ':!README.md' \
+		':!COPYING' ':!workbench/series' ':!*.lock' ':!*/settings' ':!*/config' |
+		while IFS= read -r file; do
+			[ ! -f "$file" ] || head -n 4 "$file" | grep -q 'SPDX-License-Identifier: .*GPL-2.0' || echo "$file"
+		done)
+	[ -z "$missing" ] || { echo "no SPDX line: $missing"; return 1; }
+}
+
+no_warnings() { # LOG
+	! grep -nE 'warning:|WARNING:' "$1"
+}
+
+# The objects of the series once more, with all that compilers have to say.
+lint() {
+	enter bash -c ". $WORKBENCH/check/series.sh; lint" && no_warnings "$logs/build-lint.log"
+}
+
+# --- In a virtual machine ---
+
+part_vm() {
+	check "kernel" "$WORKBENCH/vm/kernel" series || return
+	check "kernel without Rust" "$WORKBENCH/vm/kernel" off || return
+	check "kselftests build" enter bash -c ". $WORKBENCH/check/series.sh; build_selftests" || return
+
+	check "guest: KUnit and kselftests" selftests series series 300
+	count_kunit "$logs/selftests-series.console"
+	count_selftests series
+	check "guest without tables: kselftests" selftests off off 300
+	count_frame_pointers
+	check "guest: the demonstration" demonstration
+}
+
+selftests() { # NAME KERNEL TIMEOUT
+	enter "$WORKBENCH/vm/boot" --timeout "$3" \
+		--append "kunit.autorun=1 kunit.filter_glob=unwind_tables" \
+		"selftests-$1" "$(kernel_dir "$2")" "$WORKBENCH/check/guest" "$BUILD/selftests" "$OUT/selftests-$1"
+}
+
+# The suite's tests stand in the kernel's log.
+count_kunit() { # CONSOLE
+	local tests=$BUILD/check/kunit.tap
+
+	sed -n '/# Subtest: unwind_tables/,/^\(not \)\?ok [0-9]* unwind_tables/p' "$1" |
+		grep -E '^ +(1\.\.|(not )?ok )' | tr -d '\r' >"$tests"
+	count_tap "KUnit" "$tests"
+}
+
+count_selftests() { # NAME
+	local program
+
+	for program in frame_pointer_test sframe_test; do
+		count_tap "$program" "$OUT/selftests-$1/$program.tap"
+	done
+}
+
+# Without tables frame pointers work as ever; the other program's stacks are lost,
+# or its tests could not fail.
+count_frame_pointers() {
+	local results=$OUT/selftests-off
+
+	count_tap "without tables: frame_pointer_test" "$results/frame_pointer_test.tap"
+	if grep -q '^not ok 1 ' "$results/sframe_test.tap" && ! grep -q 'SKIP' "$results/sframe_test.tap"; then
+		result ok "without tables: sframe_test fails"
+	else
+		result FAILED "without tables: sframe_test does not fail" "see $results/sframe_test.tap"
+	fi
+}
+
+# At least 99 % of the stacks are complete, and below 10 % were before.
+demonstration() {
+	local last
+
+	"$WORKBENCH/demo/run" | tee "$logs/demo.report"
+	last=$(tail -n 1 "$logs/demo.report")
+	awk -v line="$last" 'BEGIN {
+		if (split(line, w, " ") != 10 || w[1] != "complete" || w[9] != "samples:")
+			exit 1
+		exit !(w[3] < 10 && w[7] >= 99 && w[10] >= 2000)
+	}' || { echo "not as it should be: $last"; return 1; }
+}
+
+# --- What takes long ---
+
+part_long() {
+	check "every commit builds" enter bash -c ". $WORKBENCH/check/series.sh; every_commit_builds"
+	check "bench, first run" "$WORKBENCH/measure/bench"
+	cp "$OUT/bench.json" "$BUILD/check/bench-first.json"
+	check "bench, second run" "$WORKBENCH/measure/bench"
+	check "two runs agree within 1 %" enter "$WORKBENCH/measure/agree" "$BUILD/check/bench-first.json" "$OUT/bench.json"
+	check "kselftests on the base" base_selftests
+	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
+	check "debug guest: KUnit and kselftests" selftests debug debug 3600
+	count_kunit "$logs/selftests-debug.console"
+	count_selftests debug
+}
+
+base_selftests() {
+	selftests base base 300 || return
+	# Nothing of this series is needed for these.
+	! grep '^not ok' "$OUT/selftests-base/frame_pointer_test.tap" &&
+		grep -q '^ok' "$OUT/selftests-base/frame_pointer_test.tap"
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Checks of the series that run inside the tool-chain root file system.
+
+set -euo pipefail
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../lib.sh"
+
+base() { git -C "$TREE" rev-list --max-parents=0 HEAD; }
+
+# What is mailed is what is built.
+am_same_tree() {
+	local try=$BUILD/check/am
+
+	rm -rf "$try" "$BUILD/check/series"
+	"$WORKBENCH/tree/series" --no-signoff
+	git clone --quiet --shared --no-checkout "$TREE" "$try"
+	git -C "$try" checkout --quiet --detach "$(base)"
+	git -C "$try" -c user.name=series -c user.email=series@localhost am --quiet "$OUT"/series/*-*.patch
+	git -C "$TREE" rev-parse 'HEAD^{tree}'
+	git -C "$try" rev-parse 'HEAD^{tree}'
+	[ "$(git -C "$TREE" rev-parse 'HEAD^{tree}')" = "$(git -C "$try" rev-parse 'HEAD^{tree}')" ]
+	rm -rf "$try"
+}
+
+checkpatch() {
+	# The series is signed off by who mails it. MAINTAINERS is changed, once, at its end.
+	cd "$TREE"
+	scripts/checkpatch.pl --strict --quiet --no-signoff --ignore FILE_PATH_CHANGES,GIT_COMMIT_ID \
+		--codespell --git "$(base)..HEAD"
+}
+
+rustfmt_clean() {
+	cd "$TREE"
+	git diff --name-only "$(base)..HEAD" -- '*.rs' |
+		xargs rustfmt --edition 2021 --config-path .rustfmt.toml --check
+}
+
+kernel_doc() {
+	cd "$TREE"
+	scripts/kernel-doc -none -Wall -Werror include/linux/unwind_tables.h
+}
+
+lint() {
+	local objects=$BUILD/kernel-lint
+
+	mkdir -p "$objects"
+	cp "$(kernel_dir series)/.config" "$objects/.config"
+	rm -rf "$objects/kernel/unwind"
+	make -C "$TREE" "O=$objects" "-j${JOBS:-2}" W=1 CLIPPY=1 olddefconfig kernel/unwind/ >"$OUT/logs/build-lint.log" 2>&1 ||
+		{ tail -n 40 "$OUT/logs/build-lint.log"; return 1; }
+	cat "$OUT/logs/build-lint.log"
+}
+
+# A panic is a BUG(): the object must not be able to reach one.
+no_panic() {
+	local object
+
+	object=$(kernel_dir series)/kernel/unwind/tables/tables.o
+	nm --undefined-only "$object" | grep -q rust_helper || { echo "$object: no symbols of Rust"; return 1; }
+	! nm "$object" | grep -E 'panic|rust_begin_unwind|slice_.*fail|unwrap_failed|expect_failed'
+}
+
+build_selftests() {
+	make -s -C "$TREE" "O=$(kernel_dir series)" headers_install \
+		"INSTALL_HDR_PATH=$BUILD/headers" >/dev/null
+	mkdir -p "$BUILD/selftests"
+	make -C "$TREE/tools/testing/selftests/unwind_user" "OUTPUT=$BUILD/selftests" \
+		"KHDR_INCLUDES=-isystem $BUILD/headers/include" all
+}
+
+every_commit_builds() {
+	local tree=$BUILD/tree-commits objects=$BUILD/kernel-commits commit
+
+	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
+	git -C "$tree" fetch --quiet "$TREE" HEAD
+	mkdir -p "$objects"
+	for commit in $(git -C "$TREE" rev-list --reverse "$(base)..HEAD"); do
+		git -C "$tree" checkout --quiet --detach "$commit"
+		git -C "$tree" log -1 --oneline
+		cp "$(kernel_dir series)/wanted.config" "$objects/wanted.config"
+		make -s -C "$tree" "O=$objects" "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
+		make -C "$tree" "O=$objects" "-j${JOBS:-2}" bzImage >"$OUT/logs/build-commit.log" 2>&1 ||
+			{ tail -n 40 "$OUT/logs/build-commit.log"; return 1; }
+		! grep -n 'warning:' "$OUT/logs/build-commit.log"
+	done
+}
