@@ -55,17 +55,17 @@ part_vm() {
 	check "kernel without Rust" "$WORKBENCH/vm/kernel" off || return
 	check "kselftests build" enter bash -c ". $WORKBENCH/check/series.sh; build_selftests" || return
 
-	check "guest: KUnit and kselftests" selftests series series 300
+	check "guest: KUnit and kselftests" selftests series series 400
 	count_kunit "$logs/selftests-series.console"
 	count_selftests series
-	check "guest without tables: kselftests" selftests off off 300
+	check "guest without tables: kselftests" selftests off off 400
 	count_frame_pointers
 	check "guest: the demonstration" demonstration
 }
 
 selftests() { # NAME KERNEL TIMEOUT
 	enter "$WORKBENCH/vm/boot" --timeout "$3" \
-		--append "kunit.autorun=1 kunit.filter_glob=unwind_tables" \
+		--append "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables" \
 		"selftests-$1" "$(kernel_dir "$2")" "$WORKBENCH/check/guest" "$BUILD/selftests" "$OUT/selftests-$1"
 }
 
@@ -106,9 +106,9 @@ demonstration() {
 	"$WORKBENCH/demo/run" | tee "$logs/demo.report"
 	last=$(tail -n 1 "$logs/demo.report")
 	awk -v line="$last" 'BEGIN {
-		if (split(line, w, " ") != 10 || w[1] != "complete" || w[9] != "samples:")
+		if (split(line, w, " ") != 9 || w[1] != "complete" || w[8] != "samples:")
 			exit 1
-		exit !(w[3] < 10 && w[7] >= 99 && w[10] >= 2000)
+		exit !(w[3] < 10 && w[6] >= 99 && w[9] >= 2000)
 	}' || { echo "not as it should be: $last"; return 1; }
 }
 

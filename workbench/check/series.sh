@@ -77,9 +77,8 @@ every_commit_builds() {
 	for commit in $(git -C "$TREE" rev-list --reverse "$(base)..HEAD"); do
 		git -C "$tree" checkout --quiet --detach "$commit"
 		git -C "$tree" log -1 --oneline
-		cp "$(kernel_dir series)/wanted.config" "$objects/wanted.config"
-		make -s -C "$tree" "O=$objects" "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
-		make -C "$tree" "O=$objects" "-j${JOBS:-2}" bzImage >"$OUT/logs/build-commit.log" 2>&1 ||
+		make -s -C "$tree" "O=$objects" "KCONFIG_ALLCONFIG=$WORKBENCH/config/small.config" allnoconfig
+		make -C "$tree" "O=$objects" "-j${JOBS:-2}" vmlinux >"$OUT/logs/build-commit.log" 2>&1 ||
 			{ tail -n 40 "$OUT/logs/build-commit.log"; return 1; }
 		! grep -n 'warning:' "$OUT/logs/build-commit.log"
 	done

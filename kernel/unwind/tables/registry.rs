@@ -276,6 +276,16 @@ impl Registry {
         unsafe { entry.as_ref() }.map(|entry| entry.section)
     }
 
+    /// A copy of the first section whose text reaches beyond address `from`.
+    fn find_from(&self, mut from: usize) -> Option<Section> {
+        let _rcu = rcu::read_lock();
+        // SAFETY: As in `find()`.
+        let entry = unsafe { bindings::mt_find(self.tree.get(), &mut from, usize::MAX) };
+
+        // SAFETY: As in `find()`.
+        unsafe { entry.cast::<Entry>().as_ref() }.map(|entry| entry.section)
+    }
+
     /// Takes the lock that all writers hold.
     fn lock(&self) -> Locked<'_> {
         // SAFETY: By the type invariants `lock` is an initialised mutex.
@@ -301,6 +311,8 @@ impl Registry {
     }
 
     /// Replaces what is known about a section, if it is still registered.
+    ///
+    /// What is known to be malformed stays so, whoever read something else before or after.
     pub(crate) fn publish(&self, section: Section, state: State) -> Result {
         let entry = Entry::new(Section { state, ..section }, walk_flags())?;
         let mut locked = self.lock();
@@ -308,9 +320,11 @@ impl Registry {
             return Ok(());
         };
 
-        // Not the addresses: another section may have them by now.
         // SAFETY: It is in the tree, and cannot be removed while the lock is held.
-        if unsafe { (*old).section.id } != section.id {
+        let now = unsafe { &(*old).section };
+
+        // Not the addresses: another section may have them by now.
+        if now.id != section.id || matches!(now.state, State::Disabled(_)) {
             return Ok(());
         }
         locked.store(entry, walk_flags())?;
@@ -320,20 +334,23 @@ impl Registry {
     }
 
     /// A registry with the same sections, of which nothing is known.
+    ///
+    /// It has all sections that are registered throughout, and no two that overlap.
     pub(crate) fn copy(&self) -> Result<Pin<KBox<Self>>> {
         let new = Self::new()?;
-        let mut locked = self.lock();
         let mut from = 0;
 
-        while let Some(entry) = locked.first(from, usize::MAX) {
-            // SAFETY: It is in the tree, and cannot be removed while the lock is held.
-            let section = unsafe { (*entry).section };
-
+        while let Some(section) = self.find_from(from) {
             from = section.text_end;
-            new.insert(Section {
+            let clean = Section {
                 state: State::Unchecked,
                 ..section
-            })?;
+            };
+            match new.insert(clean) {
+                // It has come since the last one was looked at, where that has gone.
+                Err(EEXIST) => {}
+                result => result?,
+            }
         }
         Ok(new)
     }

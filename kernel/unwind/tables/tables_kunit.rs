@@ -131,6 +131,11 @@ mod tests {
         assert!(matches!(now.state, State::Disabled(reason) if reason == malformed));
         assert_eq!(now.id, old.id);
 
+        // One who read it before is too late.
+        registry.publish(old, State::Unchecked)?;
+        let now = registry.find(0x40_0000).ok_or(ENOENT)?;
+        assert!(matches!(now.state, State::Disabled(_)));
+
         // A copy starts clean.
         let copy = registry.copy()?;
         let copied = copy.find(0x40_ffff).ok_or(ENOENT)?;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's parser of unwind tables, tested on the host.
+//!
+//! `kernel/unwind/tables/parse` uses nothing but `core`, so its files are compiled here as they
+//! stand.  Nothing but the tests uses them: without tests, this library is empty.
+
+#![forbid(unsafe_code)]
+
+// The kernel's files have the kernel's format.
+#[cfg(test)]
+#[rustfmt::skip]
+#[path = "../../../kernel/unwind/tables/parse/mod.rs"]
+mod parse;
+#[cfg(test)]
+#[rustfmt::skip]
+#[path = "../../../kernel/unwind/tables/vectors.rs"]
+mod vectors;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tables that cannot be read in places, or that change while they are read.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::generator::tables;
+use super::hostile::{mutate, mutation};
+use super::memory::{Behaviour, Memory};
+use super::{ENOUGH, cases, lookup};
+use crate::parse::Error;
+use crate::vectors::{BASE, LOOKUPS, MALFORMED, TABLE};
+
+/// Lets each read of a lookup fail in turn: the lookup says that, and never anything else.
+fn fault_at_each_read(bytes: &[u8], base: u64, pc: u64) {
+    let steady = Memory::new(bytes);
+    let expected = lookup(&steady, base, pc, ENOUGH).result;
+
+    for nth in 0..=steady.reads() {
+        let memory = Memory::behaving(bytes, Behaviour::FaultAt(nth), pc);
+        let found = lookup(&memory, base, pc, ENOUGH).result;
+        assert_eq!(memory.faulted(), nth < steady.reads());
+        let expected = if memory.faulted() {
+            Err(Error::Fault)
+        } else {
+            expected
+        };
+        assert_eq!(found, expected, "read {nth} at {pc:#x}");
+    }
+    assert_ne!(expected, Err(Error::Fault));
+}
+
+/// Lets all reads fail from byte `hole` on.
+fn fault_from(bytes: &[u8], base: u64, pc: u64, hole: u64) {
+    let expected = lookup(&Memory::new(bytes), base, pc, ENOUGH).result;
+    let memory = Memory::behaving(bytes, Behaviour::Hole(hole), pc);
+    let found = lookup(&memory, base, pc, ENOUGH).result;
+    let expected = if memory.faulted() {
+        Err(Error::Fault)
+    } else {
+        expected
+    };
+
+    assert_eq!(found, expected, "hole at {hole:#x}, for {pc:#x}");
+}
+
+#[test]
+fn vectors() {
+    for (pc, _) in LOOKUPS {
+        fault_at_each_read(&TABLE, BASE, *pc);
+        for hole in 0..=TABLE.len() as u64 {
+            fault_from(&TABLE, BASE, *pc, hole);
+        }
+    }
+    for (at, byte, pc, ..) in MALFORMED {
+        let mut table = TABLE;
+        table[*at] = *byte;
+        fault_at_each_read(&table, BASE, *pc);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    /// A well-formed table, and a mutated one.
+    #[test]
+    fn faults(
+        built in tables(60),
+        mutations in vec(mutation(), 0..4),
+        holes in vec(any::<Index>(), 8),
+    ) {
+        let mut bytes = built.bytes.clone();
+
+        for spoil in [false, true] {
+            if spoil {
+                mutate(&mut bytes, true, &mutations);
+            }
+            for pc in built.table.boundaries().into_iter().step_by(7) {
+                fault_at_each_read(&bytes, built.base, pc);
+                for hole in &holes {
+                    fault_from(&bytes, built.base, pc, hole.index(bytes.len() + 1) as u64);
+                }
+            }
+        }
+    }
+
+    /// Nothing is the same when it is read twice.
+    #[test]
+    fn changing(
+        built in tables(60),
+        other in tables(60),
+        one_in in 1..=u8::MAX,
+        seeds in vec(any::<u64>(), 4),
+    ) {
+        for pc in built.table.boundaries().into_iter().step_by(5) {
+            for behaviour in [
+                Behaviour::Noise,
+                Behaviour::Flicker(one_in),
+                Behaviour::Alternate(&other.bytes),
+            ] {
+                for seed in &seeds {
+                    let memory = Memory::behaving(&built.bytes, behaviour, *seed);
+                    let found = lookup(&memory, built.base, pc, ENOUGH).result;
+                    prop_assert_ne!(found, Err(Error::Fault));
+                }
+            }
+        }
+    }
+}
