@@ -9,13 +9,11 @@
  */
 #include "nolibc.h"
 
+#include "chain.h"
 #include "sampler.h"
 
 #define DEEPEST		120
 #define REPEAT		15
-
-void chain_call(void (*chain)(int depth), int depth);
-void chain_deep(int depth);
 
 static inline unsigned long now(void)
 {

@@ -10,6 +10,7 @@
 
 #include <linux/elf.h>
 
+#include "chain.h"
 #include "sampler.h"
 #include "../kselftest.h"
 
@@ -22,25 +23,6 @@
 
 /* What a program that was executed for a scenario finds as its first argument. */
 #define CHILD		"child"
-
-extern const char start_return[], chain_call_return[];
-extern unsigned long chain_call_caller;
-void chain_call(void (*chain)(int depth), int depth);
-
-extern const char leaf_ip[], chain_deep_return[], chain_deep_last_return[];
-void chain_deep(int depth);
-
-#ifdef SFRAME
-extern const char leaf_bad_fp_ip[], sp_inner_return[], sp_middle_return[], chain_sp_return[];
-extern const char fp_inner_return[], chain_fp_return[];
-extern const char never_returns_ip[], noreturn_inner_return[], chain_noreturn_return[];
-void chain_sp(int depth);
-void chain_fp(int depth);
-void chain_noreturn(int depth);
-#else
-extern const char frame_inner_return[], chain_frames_return[];
-void chain_frames(int depth);
-#endif
 
 /* A function of chain.S and the stack below it, topmost frame first. */
 struct scenario {
@@ -89,7 +71,7 @@ static void print_difference(const struct chain *chain, const struct chain *expe
 }
 
 /* Sample a scenario; returns 0, OTHER_STACK or NOT_SAMPLED. */
-static __attribute__((noinline)) int sample(const struct scenario *scenario, bool quiet)
+static int sample(const struct scenario *scenario, bool quiet)
 {
 	static struct chain chain, expected;
 	const char *error;
@@ -125,7 +107,7 @@ static __attribute__((noinline)) int sample(const struct scenario *scenario, boo
 }
 
 /* Sample all scenarios; returns 0, or what the first to fail returns. */
-static __attribute__((noinline)) int sample_all(bool quiet)
+static int sample_all(bool quiet)
 {
 	int ret = 0;
 
@@ -137,7 +119,7 @@ static __attribute__((noinline)) int sample_all(bool quiet)
 }
 
 /* The same in a child that opens its own event. */
-static __attribute__((noinline)) int sample_in_child(bool quiet)
+static int sample_in_child(bool quiet)
 {
 	int ret;
 
@@ -160,18 +142,18 @@ static int wait_for(pid_t pid)
 /* Execute what is at a path as a child that samples itself. */
 static int execute(const char *path)
 {
-	char *argv[] = { (char *)path, (char *)CHILD, NULL };
-	char *envp[] = { NULL };
 	pid_t pid = fork();
 
 	if (!pid) {
-		execve(path, argv, envp);
+		char *argv[3] = { (char *)path, (char *)CHILD };
+
+		execve(path, argv, argv + 2);
 		_exit(127);
 	}
 	return wait_for(pid);
 }
 
-static __attribute__((noinline)) void test_fork(void)
+static void test_fork(void)
 {
 	pid_t pid;
 
@@ -197,33 +179,33 @@ static void test_exec(void)
 struct image {
 	unsigned char *bytes;
 	size_t size;
-	Elf64_Phdr *table;	/* PT_GNU_SFRAME */
+	struct elf64_phdr *table;	/* PT_GNU_SFRAME */
 };
 
-/* Read this program; returns 0 or an errno. */
+/* Read this program; returns 0 or a negative errno. */
 static int image_read(struct image *image)
 {
 	static unsigned char bytes[1 << 20];
-	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)bytes;
+	struct elf64_hdr *ehdr = (struct elf64_hdr *)bytes;
 	int fd = open("/proc/self/exe", O_RDONLY);
 	ssize_t len;
 
 	if (fd < 0)
-		return errno;
+		return -errno;
 	image->bytes = bytes;
 	image->size = 0;
 	while ((len = read(fd, bytes + image->size, sizeof(bytes) - image->size)) > 0)
 		image->size += len;
 	close(fd);
 	if (len < 0 || image->size == sizeof(bytes))
-		return EFBIG;
+		return -EFBIG;
 
 	for (int i = 0; i < ehdr->e_phnum; i++) {
-		image->table = (Elf64_Phdr *)(bytes + ehdr->e_phoff) + i;
+		image->table = (struct elf64_phdr *)(bytes + ehdr->e_phoff) + i;
 		if (image->table->p_type == PT_GNU_SFRAME)
 			return 0;
 	}
-	return ENOENT;
+	return -ENOENT;
 }
 
 /* Execute the image as it is now; returns the child's status or -1. */
@@ -277,7 +259,7 @@ static void test_without_table(struct image *image)
  */
 static void test_odd_headers(struct image *image)
 {
-	const Elf64_Phdr good = *image->table;
+	const struct elf64_phdr good = *image->table;
 	const struct {
 		const char *name;
 		Elf64_Addr vaddr;
@@ -352,7 +334,7 @@ static void test_more(void)
 	int error = image_read(&image);
 
 	if (error)
-		ksft_exit_fail_msg("cannot read this program's table: errno %d\n", error);
+		ksft_exit_fail_msg("cannot read this program's table: errno %d\n", -error);
 	test_without_table(&image);
 	test_odd_headers(&image);
 	test_damage(&image);

@@ -42,7 +42,7 @@ static inline long read_number(const char *path)
 
 static inline long tracepoint_id(void)
 {
-	const char *at[] = {
+	static const char * const at[] = {
 		"/sys/kernel/tracing/events/syscalls/sys_enter_getppid/id",
 		"/sys/kernel/debug/tracing/events/syscalls/sys_enter_getppid/id",
 	};
