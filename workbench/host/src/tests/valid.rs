@@ -15,7 +15,7 @@ use crate::parse::sframe::Header;
 /// Most functions of a table.
 const FUNCTIONS: usize = 200;
 /// Bytes of rows that the parser reads at once.
-const WINDOW: usize = 128;
+const WINDOW: usize = 64;
 
 /// The addresses at which answers change, and the given ones, moved near to functions.
 fn addresses(built: &Built, picks: &[u64]) -> Vec<u64> {

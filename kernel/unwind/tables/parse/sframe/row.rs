@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Bytes of rows that are read at once: most functions have less.
-const WINDOW: usize = 128;
+const WINDOW: usize = 64;
 
 /// The rows of a table, read through a window that moves forward.
 ///
