@@ -76,17 +76,13 @@ static inline int sampler_open(struct sampler *sampler)
 	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
 			     MAP_SHARED, sampler->fd, 0);
 	if (sampler->page == MAP_FAILED) {
+		int error = errno;
+
 		close(sampler->fd);
-		return errno;
+		return error;
 	}
 	sampler->ring = (const unsigned char *)sampler->page + 4096;
 	return 0;
-}
-
-static inline void sampler_close(struct sampler *sampler)
-{
-	munmap(sampler->page, RING_SIZE + 4096);
-	close(sampler->fd);
 }
 
 /* Copy out of the ring, around its end. */
