@@ -112,8 +112,12 @@ static int sample_all(bool quiet)
 	int ret = 0;
 
 	ENTER();
-	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios) && !ret; i++)
-		ret = sample(&scenarios[i], quiet);
+	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++) {
+		int one = sample(&scenarios[i], quiet);
+
+		if (!ret)
+			ret = one;
+	}
 	LEAVE();
 	return ret;
 }
