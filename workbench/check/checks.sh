@@ -55,18 +55,18 @@ part_vm() {
 	check "kernel without Rust" "$WORKBENCH/vm/kernel" off || return
 	check "kselftests build" enter bash -c ". $WORKBENCH/check/series.sh; build_selftests" || return
 
-	check "guest: KUnit and kselftests" selftests series series 400
+	check "guest: KUnit and kselftests" selftests series series 400 1
 	count_kunit "$logs/selftests-series.console"
 	count_selftests series
-	check "guest without tables: kselftests" selftests off off 400
+	check "guest without tables: kselftests" selftests off off 400 100
 	count_frame_pointers
 	check "guest: the demonstration" demonstration
 }
 
-selftests() { # NAME KERNEL TIMEOUT
+selftests() { # NAME KERNEL TIMEOUT DAMAGE-STEP
 	enter "$WORKBENCH/vm/boot" --timeout "$3" \
 		--append "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables" \
-		"selftests-$1" "$(kernel_dir "$2")" "$WORKBENCH/check/guest" "$BUILD/selftests" "$OUT/selftests-$1"
+		"selftests-$1" "$(kernel_dir "$2")" "$WORKBENCH/check/guest" "$BUILD/selftests" "$OUT/selftests-$1" "$4"
 }
 
 # The suite's tests stand in the kernel's log.
@@ -122,13 +122,13 @@ part_long() {
 	check "two runs agree within 1 %" enter "$WORKBENCH/measure/agree" "$BUILD/check/bench-first.json" "$OUT/bench.json"
 	check "kselftests on the base" base_selftests
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
-	check "debug guest: KUnit and kselftests" selftests debug debug 3600
+	check "debug guest: KUnit and kselftests" selftests debug debug 3600 8
 	count_kunit "$logs/selftests-debug.console"
 	count_selftests debug
 }
 
 base_selftests() {
-	selftests base base 300 || return
+	selftests base base 400 100 || return
 	# Nothing of this series is needed for these.
 	! grep '^not ok' "$OUT/selftests-base/frame_pointer_test.tap" &&
 		grep -q '^ok' "$OUT/selftests-base/frame_pointer_test.tap"

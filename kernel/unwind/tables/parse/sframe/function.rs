@@ -104,7 +104,7 @@ impl Function {
 
         budget.spend(Budget::READ)?;
         let bytes: [u8; Self::ENTRY_SIZE] = reader.read_array(entry)?;
-        let bytes = &mut &bytes[..];
+        let bytes = &mut bytes.as_slice();
         let truncated = || Reason::Layout.at(entry);
         let offset = i64::from_le_bytes(take(bytes).ok_or_else(truncated)?);
         let size = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
