@@ -40,7 +40,8 @@ every_file_has_a_licence() {
 }
 
 no_warnings() { # LOG
-	! grep -nE 'warning:|WARNING:' "$1"
+	# A log that is not there holds none either.
+	[ -s "$1" ] && ! grep -nE 'warning:|WARNING:' "$1"
 }
 
 # The objects of the series once more, with all that compilers have to say.
@@ -123,6 +124,7 @@ part_long() {
 	check "kselftests on the base" base_selftests
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	check "debug guest: KUnit and kselftests" selftests debug debug 3600 8
+	check "debug guest: leaks were looked for" grep "kmemleak has scanned" "$logs/selftests-debug.console"
 	count_kunit "$logs/selftests-debug.console"
 	count_selftests debug
 }
