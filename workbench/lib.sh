@@ -15,7 +15,7 @@ BUILD=$TOP/build
 OUT=$TOP/out
 
 # A root file system is named by what it was made from: never taken for another.
-rootfs_id=$(cat "$WORKBENCH/versions" "$WORKBENCH/rootfs/packages" | sed '/^#/d' | sha256sum)
+rootfs_id=$({ echo "$TOOLS_SUITE"; sed '/^#/d' "$WORKBENCH/rootfs/packages"; } | sha256sum)
 ROOTFS=$CACHE/rootfs-$TOOLS_SUITE-${rootfs_id:0:12}
 
 # The assembled kernel tree.  One on a kernel tree of the user's own stands

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Get what others released from the Debian archive, and build each part of it
+# only when it has changed. For scripts that run inside the root file system;
+# after lib.sh, and with $WORK set to the directory to build in.
+
+SOURCES=$CACHE/sources
+
+# Root of a user namespace cannot become the user _apt.
+apt_options=(-o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root)
+
+# --- the sources -----------------------------------------------------------
+
+# Bring the package lists up to date, once in a run.
+lists_updated=
+update_lists() {
+	[ -z "$lists_updated" ] || return 1
+	lists_updated=yes
+	say "updating the package lists"
+	apt-get "${apt_options[@]}" -qq update >&2
+}
+
+# Print 'URI FILE SHA256:HASH' of a source package's original tarball.
+# The packaging around it is not wanted: only what upstream released is built.
+orig_of() {
+	apt-get "${apt_options[@]}" -qq source --print-uris "$1" 2>/dev/null |
+		awk '$2 ~ /\.orig\.tar\.[a-z0-9]+$/ && $4 ~ /^SHA256:/ {
+			gsub(/\047/, "", $1); print $1, $2, $4; found = 1; exit
+		} END { exit !found }'
+}
+
+has_hash() {
+	[ -f "$1" ] && [ "SHA256:$(sha256sum <"$1" | cut -d' ' -f1)" = "$2" ]
+}
+
+# Put the original tarball of a source package into the cache; its path is
+# left in $fetched, its hash in $fetched_hash.
+fetch() {
+	local package=$1 uri name hash line
+
+	line=$(orig_of "$package") || { update_lists && line=$(orig_of "$package"); } ||
+		die "the package lists know no source package $package with an original tarball"
+	read -r uri name hash <<<"$line"
+	if ! has_hash "$SOURCES/$name" "$hash"; then
+		say "fetching $name"
+		if ! download "$uri" "$name" "$hash"; then
+			# The archive may have moved on since the lists were fetched.
+			update_lists && line=$(orig_of "$package") ||
+				die "cannot fetch $name"
+			read -r uri name hash <<<"$line"
+			download "$uri" "$name" "$hash" || die "cannot fetch $name from $uri"
+		fi
+	fi
+	fetched=$SOURCES/$name
+	fetched_hash=$hash
+}
+
+# Download a file under another name first: half of one is never taken for it.
+download() {
+	local partial=$SOURCES/$2.partial
+
+	rm -f "$partial"
+	/usr/lib/apt/apt-helper "${apt_options[@]}" -q download-file "$1" "$partial" "$3" >&2 &&
+		has_hash "$partial" "$3" && mv "$partial" "$SOURCES/$2"
+}
+
+unpack() {
+	rm -rf "$2"
+	mkdir -p "$2"
+	tar -xf "$1" -C "$2" --strip-components=1
+}
+
+# --- when to build ---------------------------------------------------------
+
+# `changed PART INPUT...`: is PART made from something else than INPUT... and
+# its own recipe, the function build_PART?  Its stamp goes until `made PART`.
+# What follows a dot in PART is not part of the recipe's name.
+changed() {
+	local part=$1
+
+	shift
+	stamp=$({ declare -f "build_${part%%.*}"; printf '%s\n' "$@"; } | sha256sum)
+	[ "$(cat "$WORK/$part.stamp" 2>/dev/null)" != "$stamp" ] || return 1
+	rm -f "$WORK/$part.stamp"
+}
+
+made() {
+	echo "$stamp" >"$WORK/$1.stamp"
+}
+
+# `logged PART COMMAND...`: keep the output of a build, show its end on failure.
+logged() {
+	local log=$WORK/$1.log
+
+	shift
+	"$@" >>"$log" 2>&1 || {
+		tail -n 30 "$log" >&2
+		die "'$*' failed; the whole log is in $log"
+	}
+}
