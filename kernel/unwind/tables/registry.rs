@@ -34,12 +34,12 @@ use kernel::{
 
 use crate::{
     parse::{
-        sframe::Header,
         Budget,
         Error,
         Rule, //
     },
     section::{
+        Header,
         Section,
         State, //
     },

@@ -5,9 +5,13 @@
 use kernel::prelude::*;
 
 use crate::parse::{
-    sframe::Header,
+    sframe,
     Malformed, //
 };
+
+/// The header of a table for this architecture.
+#[cfg(CONFIG_X86_64)]
+pub(crate) type Header = sframe::Header<sframe::Amd64>;
 
 /// What is known about a table.
 #[derive(Clone, Copy)]

@@ -20,8 +20,6 @@ mod user_memory;
 
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
 mod tables_kunit;
-#[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
-mod vectors;
 
 use kernel::{
     bindings,
@@ -30,10 +28,10 @@ use kernel::{
 
 use crate::{
     parse::{
-        Base,
         Budget,
-        Frame,
-        Rule, //
+        Register,
+        Rule,
+        Value, //
     },
     registry::Registry,
     section::Section, //
@@ -52,21 +50,38 @@ impl From<parse::Error> for Error {
     }
 }
 
-/// The rule in the form that the walker applies.
-fn user_frame(rule: Rule) -> bindings::unwind_user_frame {
-    match rule {
-        Rule::Outermost => bindings::unwind_user_frame {
+/// The rule in the form that the walker applies; none if it cannot.
+fn user_frame(rule: Rule) -> Option<bindings::unwind_user_frame> {
+    if rule.is_outermost() {
+        return Some(bindings::unwind_user_frame {
             outermost: true,
             ..Default::default()
-        },
-        Rule::Frame(Frame { base, cfa, ra, fp }) => bindings::unwind_user_frame {
-            cfa_off: cfa,
-            ra_off: ra,
-            fp_off: fp.map_or(0, |fp| fp.get()),
-            use_fp: base == Base::Fp,
-            outermost: false,
-        },
+        });
     }
+
+    let (use_fp, cfa_off) = match rule.cfa() {
+        Value::Register(Register::Sp, offset) => (false, offset),
+        Value::Register(Register::Fp, offset) => (true, offset),
+        _ => return None,
+    };
+    let ra_off = match rule.ra() {
+        Value::AtCfa(offset) => offset,
+        _ => return None,
+    };
+    let fp_off = match rule.fp() {
+        Value::Unchanged => 0,
+        // What is at the CFA belongs to the caller, and 0 stands for nothing at all.
+        Value::AtCfa(offset) if offset != 0 => offset,
+        _ => return None,
+    };
+
+    Some(bindings::unwind_user_frame {
+        cfa_off,
+        ra_off,
+        fp_off,
+        use_fp,
+        outermost: false,
+    })
 }
 
 /// The errno that C is told.
@@ -115,10 +130,10 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     let rule = registry.rule(ip, &mut budget);
 
     *units = budget.left();
-    errno(
-        rule.map(|rule| *frame = user_frame(rule))
-            .map_err(Error::from),
-    )
+    errno(rule.map_err(Error::from).and_then(|rule| {
+        *frame = user_frame(rule).ok_or(ENOENT)?;
+        Ok(())
+    }))
 }
 
 /// Copies a registry at fork: see `unwind_tables_dup()` in the C header.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! KUnit tests of what does not need a process: parsing, and the registry's bookkeeping.
+//! KUnit tests of what does not need a process: the registry's bookkeeping.
 
 use kernel::prelude::*;
 
@@ -9,67 +9,15 @@ mod tests {
     use super::*;
     use crate::{
         parse::{
-            sframe::Header,
-            Budget,
-            Fault,
-            Reader,
-            Rule, //
+            Malformed,
+            Reason, //
         },
         registry::Registry,
         section::{
             Section,
             State, //
         },
-        vectors, //
     };
-
-    /// Units that every lookup in the vectors can pay from.
-    const ENOUGH: u32 = 1000;
-
-    struct Bytes<'a>(&'a [u8]);
-
-    impl Reader for Bytes<'_> {
-        fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
-            let start = usize::try_from(offset).map_err(|_| Fault)?;
-            let end = start.checked_add(buf.len()).ok_or(Fault)?;
-
-            let bytes = self.0.get(start..end).ok_or(Fault)?;
-            for (to, from) in buf.iter_mut().zip(bytes) {
-                *to = *from;
-            }
-            Ok(())
-        }
-    }
-
-    fn lookup(table: &[u8], pc: u64) -> Result<Rule, crate::parse::Error> {
-        let reader = Bytes(table);
-
-        Header::read(&reader, table.len() as u64)?.rule(
-            &reader,
-            vectors::BASE,
-            pc,
-            &mut Budget::new(ENOUGH),
-        )
-    }
-
-    #[test]
-    fn good_table() {
-        for (pc, rule) in vectors::LOOKUPS {
-            assert_eq!(lookup(&vectors::TABLE, *pc), *rule);
-        }
-    }
-
-    #[test]
-    fn malformed_tables() {
-        for (at, byte, pc, reason, offset) in vectors::MALFORMED {
-            let mut table = vectors::TABLE;
-
-            if let Some(place) = table.get_mut(*at) {
-                *place = *byte;
-            }
-            assert_eq!(lookup(&table, *pc), Err(reason.at(u64::from(*offset))));
-        }
-    }
 
     #[test]
     fn overlaps() -> Result {
@@ -115,8 +63,8 @@ mod tests {
     #[test]
     fn verdicts_stay_with_their_section() -> Result {
         let registry = Registry::new()?;
-        let malformed = crate::parse::Malformed {
-            reason: crate::parse::Reason::Magic,
+        let malformed = Malformed {
+            reason: Reason::Magic,
             offset: 0,
         };
 

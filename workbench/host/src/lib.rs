@@ -14,7 +14,7 @@
 mod parse;
 #[cfg(test)]
 #[rustfmt::skip]
-#[path = "../../../kernel/unwind/tables/vectors.rs"]
+#[path = "../../../kernel/unwind/tables/vectors/mod.rs"]
 mod vectors;
 
 #[cfg(test)]

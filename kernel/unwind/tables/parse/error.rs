@@ -22,50 +22,90 @@ pub(crate) enum Error {
 pub(crate) struct Malformed {
     /// What is wrong.
     pub(crate) reason: Reason,
-    /// Where it was read: bytes from the start of the table, at most `u32::MAX`.
+    /// Where it was read, or ends too early: bytes from the start of the table, at most `u32::MAX`.
     pub(crate) offset: u32,
 }
 
-/// A statement of the format that a table contradicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Reason {
+/// Defines [`Reason`] together with what people are told.
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $name:ident = $code:literal: $text:literal,)+) => {
+        /// A statement of the format that a table contradicts.
+        ///
+        /// The numbers are for those who count and keep reasons: a number never gets another
+        /// meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Reason {
+            $($(#[doc = $doc])+ $name = $code,)+
+        }
+
+        impl Reason {
+            /// All of them.
+            #[allow(dead_code, reason = "for tests and tools")]
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// What is wrong, for people to read.
+            #[allow(dead_code, reason = "for tests and tools")]
+            pub(crate) fn text(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+reasons! {
     /// The table is shorter than a header.
-    Truncated = 1,
+    Truncated = 1: "shorter than a header",
     /// The first two bytes are not the format's.
-    Magic,
+    Magic = 2: "not an SFrame table",
+    /// The first two bytes are the format's in the other byte order.
+    ByteOrder = 3: "written in the other byte order",
     /// A version other than 3.
-    Version,
+    Version = 4: "not version 3",
     /// A flag that the format does not define.
-    Flags,
+    Flags = 5: "unknown flags",
     /// The index is not sorted by address, or says that it is not.
-    Unsorted,
+    Unsorted = 6: "functions not sorted by address",
     /// Written for another architecture.
-    Abi,
+    Abi = 7: "written for another architecture",
     /// A fixed offset of the return address or frame pointer that the architecture does not have.
-    FixedOffset,
+    FixedOffset = 8: "fixed offset that the architecture does not have",
     /// The header's parts overlap, or reach beyond the table.
-    Layout,
+    Layout = 9: "parts overlap or reach beyond the table",
     /// A function's address is beyond the address space.
-    FunctionStart,
+    FunctionStart = 10: "function beyond the address space",
     /// A function's rows are beyond the rows of the table.
-    RowsOffset,
-    /// An undefined kind of row, or bits set that have no meaning.
-    FunctionInfo,
-    /// A repeated block without a size.
-    BlockSize,
-    /// A row's width of data words is undefined, or bits are set that have no meaning.
-    RowInfo,
+    RowsOffset = 11: "function's rows beyond the table's",
+    /// An undefined kind of function.
+    FunctionKind = 12: "unknown kind of function",
+    /// An undefined width of rows' starts.
+    RowKind = 13: "unknown kind of row",
+    /// Bits set that have no meaning for a function.
+    FunctionInfo = 14: "unknown bits in a function's attribute",
+    /// A repeated block without a size, or a size without a repeated block.
+    BlockSize = 15: "wrong size of a repeated block",
+    /// An undefined width of a row's data words.
+    WordWidth = 16: "unknown width of data words",
+    /// Bits set that have no meaning for a row.
+    RowInfo = 17: "unknown bits in a row",
     /// Rows that are not in ascending order.
-    RowOrder,
+    RowOrder = 18: "rows not in ascending order",
     /// A row that starts beyond its function, or beyond its repeated block.
-    RowStart,
+    RowStart = 19: "row starts beyond its function",
     /// A row that reaches beyond the rows of the table.
-    RowEnd,
+    RowEnd = 20: "row reaches beyond the table's rows",
     /// A number of data words that has no meaning.
-    RowWords,
-    /// The saved frame pointer's place is the caller's frame.
-    FramePointer,
+    WordCount = 21: "wrong number of data words",
+    /// A control word with bits set that have no meaning.
+    Control = 22: "unknown bits in a control word",
+    /// A CFA that is not computed from a register.
+    CfaBase = 23: "CFA without a register",
+    /// A register that the architecture does not have.
+    Register = 24: "unknown register",
+    /// An offset from which no address can be computed.
+    OffsetRange = 25: "offset out of range",
 }
 
 impl Reason {

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod packed;
 mod reader;
 mod rule;
 pub(crate) mod sframe;
@@ -22,13 +23,16 @@ pub(crate) use error::{
     Malformed,
     Reason, //
 };
+#[allow(unused_imports, reason = "for a cache of rules")]
+pub(crate) use packed::Packed;
 pub(crate) use reader::{
     Budget,
     Fault,
     Reader, //
 };
 pub(crate) use rule::{
-    Base,
-    Frame,
-    Rule, //
+    Key,
+    Register,
+    Rule,
+    Value, //
 };

@@ -2,42 +2,230 @@
 
 //! What every format yields: how to get from a frame to its caller's.
 
-use core::num::NonZeroI32;
-
 /// How to get from a frame to its caller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
-    /// There is no caller: the stack ends here, complete.
-    Outermost,
-    /// There is one.
-    Frame(Frame),
-}
-
-/// Where a caller's registers are.
 ///
-/// All offsets are in bytes. The caller's stack pointer is the CFA, the canonical frame address.
+/// The values are to be computed in the order CFA, return address, frame pointer; each register
+/// that one of them names is the frame's own, not the caller's. All offsets are in bytes. The CFA,
+/// the canonical frame address, is the caller's stack pointer (on s390x, that less 160).
+///
+/// The layout is for C, where a walker applies it.
+///
+/// # Invariants
+///
+/// - An offset whose source is [`Source::UNCHANGED`] is zero.
+/// - `cfa_source` is [`Source::UNCHANGED`] if and only if `flags` has [`Rule::OUTERMOST`] or
+///   [`Rule::NO_ROWS`], else a register or what one points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
-    /// The register that the CFA is computed from.
-    pub(crate) base: Base,
-    /// CFA = `base` + `cfa`.
-    pub(crate) cfa: i32,
-    /// The return address is at CFA + `ra`.
-    pub(crate) ra: i32,
-    /// The caller's frame pointer is at CFA + `fp`; without that it is unchanged.
-    ///
-    /// Never zero: what is at the CFA belongs to the caller.
-    pub(crate) fp: Option<NonZeroI32>,
+#[repr(C)]
+pub(crate) struct Rule {
+    cfa_offset: i32,
+    ra_offset: i32,
+    fp_offset: i32,
+    cfa_source: Source,
+    ra_source: Source,
+    fp_source: Source,
+    flags: u8,
 }
 
-/// A register that a CFA is computed from.
+// A rule is passed by value and kept by the thousand.
+const _: () = assert!(size_of::<Rule>() == 16);
+
+/// Where a value is, without its offset: 0 or 1, or one of the bits with a register's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Base {
+#[repr(transparent)]
+struct Source(u8);
+
+impl Source {
+    const UNCHANGED: Self = Self(0);
+    const AT_CFA: Self = Self(1);
+    const REGISTER: u8 = 0x40;
+    const AT_REGISTER: u8 = 0x80;
+}
+
+/// A register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Register {
     /// The stack pointer.
     Sp,
     /// The frame pointer.
     Fp,
+    /// The one with this DWARF number, below 32. It is known only where a stack was interrupted.
+    Other(u8),
 }
 
-// A rule is passed by value and kept by the thousand.
-const _: () = assert!(size_of::<Rule>() <= 16);
+impl Register {
+    const SP: u8 = 32;
+    const FP: u8 = 33;
+
+    fn code(self) -> u8 {
+        match self {
+            Self::Sp => Self::SP,
+            Self::Fp => Self::FP,
+            Self::Other(number) => number & 31,
+        }
+    }
+
+    fn from_code(code: u8) -> Self {
+        match code {
+            Self::SP => Self::Sp,
+            Self::FP => Self::Fp,
+            number => Self::Other(number & 31),
+        }
+    }
+}
+
+/// Where a caller's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// In the register that it belongs in, as if the frame were not there.
+    Unchanged,
+    /// On the stack: what is at CFA + offset.
+    AtCfa(i32),
+    /// Register + offset.
+    Register(Register, i32),
+    /// What is at register + offset.
+    AtRegister(Register, i32),
+}
+
+impl Value {
+    fn split(self) -> (Source, i32) {
+        match self {
+            Self::Unchanged => (Source::UNCHANGED, 0),
+            Self::AtCfa(offset) => (Source::AT_CFA, offset),
+            Self::Register(register, offset) => {
+                (Source(Source::REGISTER | register.code()), offset)
+            }
+            Self::AtRegister(register, offset) => {
+                (Source(Source::AT_REGISTER | register.code()), offset)
+            }
+        }
+    }
+
+    fn join(source: Source, offset: i32) -> Self {
+        let register = Register::from_code(source.0 & 0x3f);
+
+        match source {
+            Source::UNCHANGED => Self::Unchanged,
+            Source::AT_CFA => Self::AtCfa(offset),
+            Source(code) if code & Source::AT_REGISTER != 0 => Self::AtRegister(register, offset),
+            Source(_) => Self::Register(register, offset),
+        }
+    }
+}
+
+/// A key that return addresses are signed with, on AArch64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// Key A.
+    A,
+    /// Key B.
+    B,
+}
+
+impl Rule {
+    /// Flag: there is no caller.
+    const OUTERMOST: u8 = 1 << 0;
+    /// Flag: a signal interrupted the caller.
+    const SIGNAL: u8 = 1 << 1;
+    /// Flag: nothing is said but that.
+    const NO_ROWS: u8 = 1 << 2;
+    /// Flag: the return address is signed.
+    const SIGNED: u8 = 1 << 3;
+    /// Flag: with key B.
+    const KEY_B: u8 = 1 << 4;
+
+    /// There is no caller: the stack ends here, complete.
+    pub(crate) const fn outermost() -> Self {
+        Self::without_rows(Self::OUTERMOST)
+    }
+
+    /// A signal interrupted the caller, and its registers are where the kernel saved them.
+    pub(crate) const fn signal_frame() -> Self {
+        Self::without_rows(Self::SIGNAL | Self::NO_ROWS)
+    }
+
+    const fn without_rows(flags: u8) -> Self {
+        // INVARIANT: Nothing has an offset, and one of the two flags is set.
+        Self {
+            cfa_offset: 0,
+            ra_offset: 0,
+            fp_offset: 0,
+            cfa_source: Source::UNCHANGED,
+            ra_source: Source::UNCHANGED,
+            fp_source: Source::UNCHANGED,
+            flags,
+        }
+    }
+
+    /// There is a caller, and this is where its registers are.
+    ///
+    /// None if the CFA is said to be unchanged or at itself, which has no meaning.
+    pub(crate) fn frame(cfa: Value, ra: Value, fp: Value) -> Option<Self> {
+        let (cfa_source, cfa_offset) = cfa.split();
+        let (ra_source, ra_offset) = ra.split();
+        let (fp_source, fp_offset) = fp.split();
+
+        // INVARIANT: The CFA is from a register. Values without a source have no offset.
+        matches!(cfa, Value::Register(..) | Value::AtRegister(..)).then_some(Self {
+            cfa_offset,
+            ra_offset,
+            fp_offset,
+            cfa_source,
+            ra_source,
+            fp_source,
+            flags: 0,
+        })
+    }
+
+    /// The same rule, of a frame below which a signal interrupted the caller.
+    pub(crate) fn with_signal(mut self, signal: bool) -> Self {
+        if signal {
+            self.flags |= Self::SIGNAL;
+        }
+        self
+    }
+
+    /// The same rule, with a return address that is signed.
+    pub(crate) fn with_signed_ra(mut self, key: Option<Key>) -> Self {
+        self.flags |= match key {
+            None => 0,
+            Some(Key::A) => Self::SIGNED,
+            Some(Key::B) => Self::SIGNED | Self::KEY_B,
+        };
+        self
+    }
+
+    /// Whether there is no caller.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.flags & Self::OUTERMOST != 0
+    }
+
+    /// Whether a signal interrupted the caller: then its address is exact, not one after a call.
+    pub(crate) fn is_signal(&self) -> bool {
+        self.flags & Self::SIGNAL != 0
+    }
+
+    /// Whether the return address is signed, and how.
+    pub(crate) fn signed_ra(&self) -> Option<Key> {
+        match (self.flags & Self::SIGNED, self.flags & Self::KEY_B) {
+            (0, _) => None,
+            (_, 0) => Some(Key::A),
+            _ => Some(Key::B),
+        }
+    }
+
+    /// The CFA; [`Value::Unchanged`] if nothing is said about registers.
+    pub(crate) fn cfa(&self) -> Value {
+        Value::join(self.cfa_source, self.cfa_offset)
+    }
+
+    /// The return address. Unchanged, it is in the register that calls leave it in.
+    pub(crate) fn ra(&self) -> Value {
+        Value::join(self.ra_source, self.ra_offset)
+    }
+
+    /// The caller's frame pointer.
+    pub(crate) fn fp(&self) -> Value {
+        Value::join(self.fp_source, self.fp_offset)
+    }
+}

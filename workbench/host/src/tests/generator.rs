@@ -6,17 +6,19 @@
 //! [`Plan::build`] writes the bytes and, next to them and without looking at them, the meaning.
 
 use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroI32;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::ARCHES;
 use super::linear::{Function, Row, Table};
-use crate::parse::{Base, Frame, Rule};
+use super::words::{PlannedRule, planned_rule, to_bytes};
+use crate::vectors::Arch;
 
 /// A table.
 #[derive(Clone, Debug)]
 pub(super) struct Built {
+    pub(super) arch: Arch,
     /// Where it stands.
     pub(super) base: u64,
     pub(super) bytes: Vec<u8>,
@@ -29,6 +31,7 @@ pub(super) struct Built {
 /// A table to be written.
 #[derive(Clone, Debug)]
 struct Plan {
+    arch: Arch,
     base: u64,
     text: Text,
     pc_relative: bool,
@@ -59,6 +62,8 @@ struct Planned {
     block: Option<u8>,
     flexible: bool,
     signal: bool,
+    /// Whether signed return addresses are so with key B.
+    key_b: bool,
     /// Bytes of a row's start.
     width: u8,
     /// Bytes before the attribute that belong to nothing.
@@ -83,41 +88,24 @@ struct PlannedRow {
     start: u32,
     /// Bytes of a data word; more if the words need them.
     width: u8,
-    rule: Rule,
+    rule: PlannedRule,
 }
 
 /// The most empty functions that may follow a function at its start.
 const MOST_EMPTY: usize = 8;
 
-fn value() -> impl Strategy<Value = i32> {
-    prop_oneof![
-        8 => any::<i8>().prop_map(i32::from),
-        2 => any::<i16>().prop_map(i32::from),
-        1 => any::<i32>(),
-        1 => prop::sample::select(vec![-0x8000, 0x7fff, -0x8001, 0x8000, i32::MIN, i32::MAX]),
-    ]
-}
-
 fn width() -> impl Strategy<Value = u8> {
     prop::sample::select(vec![1_u8, 2, 4])
 }
 
-fn frame() -> impl Strategy<Value = Rule> {
-    (any::<bool>(), value(), value(), any::<bool>()).prop_map(|(sp, cfa, fp, saved)| {
-        Rule::Frame(Frame {
-            base: if sp { Base::Sp } else { Base::Fp },
-            cfa,
-            ra: -8,
-            fp: NonZeroI32::new(fp).filter(|_| saved),
-        })
-    })
-}
-
 fn row() -> impl Strategy<Value = PlannedRow> {
     let start = prop_oneof![4 => 0..64_u32, 1 => 0..0x1_0000_u32, 1 => any::<u32>()];
-    let rule = prop_oneof![1 => Just(Rule::Outermost), 15 => frame()];
 
-    (start, width(), rule).prop_map(|(start, width, rule)| PlannedRow { start, width, rule })
+    (start, width(), planned_rule()).prop_map(|(start, width, rule)| PlannedRow {
+        start,
+        width,
+        rule,
+    })
 }
 
 fn function() -> impl Strategy<Value = Planned> {
@@ -135,7 +123,7 @@ fn function() -> impl Strategy<Value = Planned> {
         1 => any::<u32>(),
     ];
     let rows = prop_oneof![
-        1 => Just(Vec::new()),
+        2 => Just(Vec::new()),
         20 => vec(row(), 1..6),
         4 => vec(row(), 6..40),
         1 => vec(row(), 40..300),
@@ -145,14 +133,18 @@ fn function() -> impl Strategy<Value = Planned> {
 
     (
         (place, size, proptest::option::weighted(0.2, 1..=u8::MAX)),
-        (prop::bool::weighted(0.1), prop::bool::weighted(0.1)),
+        (
+            prop::bool::weighted(0.4),
+            prop::bool::weighted(0.2),
+            any::<bool>(),
+        ),
         (width(), slack, any::<u16>()),
         (from_start, rows),
     )
         .prop_map(
             |(
                 (place, size, block),
-                (flexible, signal),
+                (flexible, signal, key_b),
                 (width, slack, order),
                 (from_start, mut rows),
             )| {
@@ -165,6 +157,7 @@ fn function() -> impl Strategy<Value = Planned> {
                     block,
                     flexible,
                     signal,
+                    key_b,
                     width,
                     slack,
                     order,
@@ -174,7 +167,7 @@ fn function() -> impl Strategy<Value = Planned> {
         )
 }
 
-/// Arbitrary tables of at most `most` functions.
+/// Arbitrary tables of at most `most` functions, of all architectures.
 pub(super) fn tables(most: usize) -> impl Strategy<Value = Built> {
     let functions = prop_oneof![
         3 => vec(function(), 0..=most.min(8)),
@@ -189,15 +182,23 @@ pub(super) fn tables(most: usize) -> impl Strategy<Value = Built> {
     let bytes = || prop_oneof![2 => Just(Vec::new()), 1 => vec(any::<u8>(), 0..20)];
     let aux = prop_oneof![4 => Just(Vec::new()), 1 => vec(any::<u8>(), 0..=255)];
 
+    let arch = prop::sample::select(ARCHES.to_vec());
+
     (
-        (0..1_u64 << 47, text, any::<bool>(), any::<bool>()),
+        (arch, 0..1_u64 << 47, text, any::<bool>(), any::<bool>()),
         (aux, [bytes(), bytes(), bytes()]),
         (prop::bool::weighted(0.2), any::<bool>()),
         functions,
     )
         .prop_map(
-            |((base, text, pc_relative, counted), (aux, gaps), (rows_first, shared), functions)| {
+            |(
+                (arch, base, text, pc_relative, counted),
+                (aux, gaps),
+                (rows_first, shared),
+                functions,
+            )| {
                 let plan = Plan {
+                    arch,
                     base,
                     text,
                     pc_relative,
@@ -213,48 +214,17 @@ pub(super) fn tables(most: usize) -> impl Strategy<Value = Built> {
         )
 }
 
-impl PlannedRow {
-    /// Bytes of a data word, at least what was planned, that hold `words`.
-    fn width(&self, words: &[i32]) -> u8 {
-        let fits = |bits| words.iter().all(|word| (word >> (bits - 1)) == word >> 31);
-        let needed = if fits(8) {
-            1
-        } else if fits(16) {
-            2
-        } else {
-            4
-        };
+/// The first eight bytes of a table.
+pub(super) fn preamble(arch: Arch, flags: u8, aux_len: u8) -> Vec<u8> {
+    let (id, fixed_ra) = match arch {
+        Arch::Amd64 => (3, 0xf8),
+        Arch::AArch64 => (2, 0),
+        Arch::S390x => (4, 0),
+    };
+    let mut bytes = to_bytes(arch, 0xdee2, 2);
 
-        self.width.max(needed)
-    }
-
-    /// Appends the row without its start.
-    fn write(&self, flexible: bool, bytes: &mut Vec<u8>) {
-        let (sp, words) = match self.rule {
-            Rule::Outermost => (0, vec![]),
-            Rule::Frame(Frame { base, cfa, fp, .. }) if !flexible => {
-                let words = [Some(cfa), fp.map(NonZeroI32::get)];
-                (
-                    u8::from(base == Base::Sp),
-                    words.into_iter().flatten().collect(),
-                )
-            }
-            // The CFA from a register, and the frame pointer saved, perhaps.
-            Rule::Frame(Frame { cfa, fp: None, .. }) => (0, vec![10 << 3 | 1, cfa]),
-            Rule::Frame(Frame {
-                cfa, fp: Some(fp), ..
-            }) => (0, vec![6 << 3 | 3, cfa, 0, 2, fp.get()]),
-        };
-        if words.is_empty() {
-            bytes.push(0);
-            return;
-        }
-        let width = self.width(&words);
-        bytes.push(sp | (words.len() as u8) << 1 | (width / 2) << 5);
-        for word in words {
-            bytes.extend(&word.to_le_bytes()[..width.into()]);
-        }
-    }
+    bytes.extend([3, flags, id, 0, fixed_ra, aux_len]);
+    bytes
 }
 
 impl Planned {
@@ -274,34 +244,45 @@ impl Planned {
     }
 
     /// The bytes of the attribute and rows.
-    fn write(&self) -> Vec<u8> {
+    fn write(&self, arch: Arch) -> Vec<u8> {
         let rows = self.rows();
         let signal = u8::from(self.signal) << 7;
+        let key = u8::from(self.key_b && arch == Arch::AArch64) << 5;
         let repeats = u8::from(self.block.is_some()) << 4;
-        let mut bytes = (rows.len() as u16).to_le_bytes().to_vec();
+        let mut bytes = to_bytes(arch, rows.len() as u64, 2);
 
-        bytes.push((self.width / 2) | repeats | signal);
+        bytes.push((self.width / 2) | repeats | key | signal);
         bytes.push(self.flexible.into());
         bytes.push(self.block.unwrap_or(0));
         for (start, row) in rows {
-            bytes.extend(&start.to_le_bytes()[..self.width.into()]);
-            row.write(self.flexible, &mut bytes);
+            bytes.extend(to_bytes(arch, start.into(), self.width));
+            bytes.extend(row.rule.write(arch, self.flexible, row.width));
         }
         bytes
     }
 
     /// What it means, at its address.
-    fn function(&self, start: u64) -> Function {
-        let rows = self.rows().into_iter();
+    fn function(&self, arch: Arch, start: u64) -> Function {
+        let rule = |row: PlannedRow| {
+            row.rule
+                .meaning(arch, self.flexible, self.key_b)
+                .with_signal(self.signal)
+        };
 
         Function {
             start,
             size: self.size,
             block: self.block,
-            rows: (!self.flexible).then(|| {
-                rows.map(|(start, PlannedRow { rule, .. })| Row { start, rule })
-                    .collect()
-            }),
+            flexible: self.flexible,
+            signal: self.signal,
+            rows: self
+                .rows()
+                .into_iter()
+                .map(|(start, row)| Row {
+                    start,
+                    rule: rule(row),
+                })
+                .collect(),
         }
     }
 }
@@ -361,7 +342,11 @@ impl Plan {
             Text::At(text) => (self.base, text),
             Text::Top => (self.base | 1 << 63, u64::MAX - end),
         };
-        let bodies: Vec<_> = self.functions.iter().map(Planned::write).collect();
+        let bodies: Vec<_> = self
+            .functions
+            .iter()
+            .map(|planned| planned.write(self.arch))
+            .collect();
         let (rows, places) = self.rows(&bodies);
 
         let header_len = 28 + self.aux.len();
@@ -382,13 +367,13 @@ impl Plan {
                 0
             };
             let offset = (text + start).wrapping_sub(base + field as u64);
-            index.extend(offset.to_le_bytes());
-            index.extend(planned.size.to_le_bytes());
-            index.extend(place.to_le_bytes());
+            index.extend(to_bytes(self.arch, offset, 8));
+            index.extend(to_bytes(self.arch, planned.size.into(), 4));
+            index.extend(to_bytes(self.arch, place.into(), 4));
         }
 
         let flags = 1 | u8::from(self.pc_relative) << 2;
-        let mut bytes = vec![0xe2, 0xde, 3, flags, 3, 0, 0xf8, self.aux.len() as u8];
+        let mut bytes = preamble(self.arch, flags, self.aux.len() as u8);
         let count: usize = self
             .functions
             .iter()
@@ -401,7 +386,7 @@ impl Plan {
             index_at - header_len,
             rows_at - header_len,
         ] {
-            bytes.extend((number as u32).to_le_bytes());
+            bytes.extend(to_bytes(self.arch, number as u64, 4));
         }
         let parts = if self.rows_first {
             [&rows, between, &index]
@@ -415,11 +400,12 @@ impl Plan {
 
         let functions = self.functions.iter().zip(&starts);
         Built {
+            arch: self.arch,
             base,
             bytes,
             table: Table {
                 functions: functions
-                    .map(|(planned, start)| planned.function(text + start))
+                    .map(|(planned, start)| planned.function(self.arch, text + start))
                     .collect(),
             },
             rows_len: bodies.iter().map(Vec::len).collect(),

@@ -8,12 +8,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::generator::{Built, tables};
-use super::linear::Table;
+use super::generator::{Built, preamble, tables};
 use super::memory::Memory;
-use super::{ENOUGH, cases, lookup};
+use super::words::to_bytes;
+use super::{ARCHES, ENOUGH, cases, decode, lookup};
 use crate::parse::Error;
-use crate::vectors::{BASE, TABLE};
+use crate::vectors::{Arch, TABLES};
 
 /// A change of a table.
 #[derive(Clone, Debug)]
@@ -92,17 +92,17 @@ pub(super) fn mutate(bytes: &mut Vec<u8>, spare_header: bool, mutations: &[Mutat
 }
 
 /// Looks up `picks` and, if `bytes` happens to be well-formed, all that matters.
-fn survive(bytes: &[u8], base: u64, picks: &[u64]) {
+fn survive(arch: Arch, bytes: &[u8], base: u64, picks: &[u64]) {
     for pc in picks {
         for units in [ENOUGH, *pc as u32 % 64] {
-            lookup(&Memory::new(bytes), base, *pc, units);
+            lookup(arch, &Memory::new(bytes), base, *pc, units);
         }
     }
-    let Some(table) = Table::decode(bytes, base).filter(|table| !table.is_crowded()) else {
+    let Some(table) = decode(arch, bytes, base).filter(|table| !table.is_crowded()) else {
         return;
     };
     for pc in table.boundaries() {
-        let found = lookup(&Memory::new(bytes), base, pc, ENOUGH).result;
+        let found = lookup(arch, &Memory::new(bytes), base, pc, ENOUGH).result;
         assert_eq!(found, table.rule(pc).ok_or(Error::NotFound), "at {pc:#x}");
     }
 }
@@ -130,8 +130,9 @@ proptest! {
         bytes in vec(any::<u8>(), 0..400),
         base in any::<u64>(),
         picks in vec(any::<u64>(), 8),
+        arch in prop::sample::select(ARCHES.to_vec()),
     ) {
-        survive(&bytes, base, &picks);
+        survive(arch, &bytes, base, &picks);
     }
 
     /// Bytes that mean nothing, after a header that promises functions.
@@ -140,43 +141,46 @@ proptest! {
         mut rest in vec(any::<u8>(), 0..600),
         base in prop_oneof![any::<u64>(), (0..0x1000_u64).prop_map(|below| u64::MAX - below)],
         picks in vec(any::<u64>(), 8),
-        functions in 0..16_u32,
+        functions in 0..16_u64,
         pc_relative in any::<bool>(),
         tame in any::<bool>(),
+        arch in prop::sample::select(ARCHES.to_vec()),
     ) {
         let rows = 16 * functions;
-        let flags = 1 | u8::from(pc_relative) << 2;
-        let mut table = vec![0xe2, 0xde, 3, flags, 3, 0, 0xf8, 0];
+        let mut table = preamble(arch, 1 | u8::from(pc_relative) << 2, 0);
 
-        for number in [functions, 0, (rest.len() as u32).saturating_sub(rows), 0, rows] {
-            table.extend(number.to_le_bytes());
+        for number in [functions, 0, (rest.len() as u64).saturating_sub(rows), 0, rows] {
+            table.extend(to_bytes(arch, number, 4));
         }
         if tame {
             // All entries start at the base, and have rows near to the start of the rows.
             for entry in rest.chunks_exact_mut(16).take(functions as usize) {
+                let near = u64::from(entry[12]);
                 entry[..8].fill(0);
-                entry[13..].fill(0);
+                entry[12..].copy_from_slice(&to_bytes(arch, near, 4));
             }
         }
         table.extend(rest);
-        survive(&table, base, &picks);
+        survive(arch, &table, base, &picks);
         let near: Vec<u64> = picks.iter().map(|pick| base.wrapping_add(pick >> 40)).collect();
-        survive(&table, base, &near);
+        survive(arch, &table, base, &near);
     }
 
-    /// The vectors' table, mutated.
+    /// The vectors' tables, mutated.
     #[test]
     fn mutated_vectors(
         mutations in vec(mutation(), 1..6),
         spare_header in any::<bool>(),
         any in vec(any::<u64>(), 4),
     ) {
-        let mut bytes = TABLE.to_vec();
-        let mut picks: Vec<u64> = (0x40_0ff0..0x40_10d0).collect();
+        for table in TABLES {
+            let mut bytes = table.bytes.to_vec();
+            let mut picks: Vec<u64> = table.lookups.iter().map(|(pc, _)| *pc).collect();
 
-        picks.extend(any);
-        mutate(&mut bytes, spare_header, &mutations);
-        survive(&bytes, BASE, &picks);
+            picks.extend(&any);
+            mutate(&mut bytes, spare_header, &mutations);
+            survive(table.arch, &bytes, table.base, &picks);
+        }
     }
 }
 
@@ -194,7 +198,7 @@ proptest! {
         let mut bytes = built.bytes.clone();
 
         mutate(&mut bytes, spare_header, &mutations);
-        survive(&bytes, built.base, &picks(&built, &any));
+        survive(built.arch, &bytes, built.base, &picks(&built, &any));
     }
 
     /// The front of one well-formed table, and the back of another one.
@@ -209,7 +213,7 @@ proptest! {
         let mut bytes = built.bytes[..at].to_vec();
 
         bytes.extend(other.bytes.iter().skip(at));
-        survive(&bytes, built.base, &picks(&built, &any));
-        survive(&bytes, other.base, &picks(&other, &any));
+        survive(built.arch, &bytes, built.base, &picks(&built, &any));
+        survive(other.arch, &bytes, other.base, &picks(&other, &any));
     }
 }

@@ -15,12 +15,14 @@ pub(super) enum Behaviour<'a> {
     FaultAt(u32),
     /// Every read that touches a byte at or after this one fails.
     Hole(u64),
-    /// Every byte is arbitrary at each read.
-    Noise,
+    /// From the read of this number on, every byte is arbitrary.
+    NoiseFrom(u32),
     /// One in so many bytes is arbitrary at each read.
     Flicker(u8),
     /// Each read is of this table or of the other one; zeros follow a shorter one.
     Alternate(&'a [u8]),
+    /// From the read of this number on, all are of the other one.
+    RewrittenAt(u32, &'a [u8]),
 }
 
 /// A table.  Panics when it is read outside, or when a read fails and another follows.
@@ -103,7 +105,10 @@ impl Reader for Memory<'_> {
             Behaviour::FaultAt(nth) if nth == number => return self.fault(buf),
             Behaviour::Hole(hole) if end.is_some_and(|end| end > hole) => return self.fault(buf),
             Behaviour::FaultAt(_) | Behaviour::Hole(_) => buf.copy_from_slice(source),
-            Behaviour::Noise => buf.fill_with(|| self.noise() as u8),
+            Behaviour::NoiseFrom(nth) | Behaviour::RewrittenAt(nth, _) if number < nth => {
+                buf.copy_from_slice(source);
+            }
+            Behaviour::NoiseFrom(_) => buf.fill_with(|| self.noise() as u8),
             Behaviour::Flicker(one_in) => {
                 buf.copy_from_slice(source);
                 for byte in buf {
@@ -115,7 +120,7 @@ impl Reader for Memory<'_> {
             Behaviour::Alternate(_) if self.noise().is_multiple_of(2) => {
                 buf.copy_from_slice(source);
             }
-            Behaviour::Alternate(other) => {
+            Behaviour::Alternate(other) | Behaviour::RewrittenAt(_, other) => {
                 for (to, at) in buf.iter_mut().zip(start..) {
                     *to = other.get(at).copied().unwrap_or(0);
                 }

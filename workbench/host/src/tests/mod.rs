@@ -11,18 +11,27 @@ mod hostile;
 mod known;
 mod linear;
 mod memory;
+mod packed;
 mod real;
+mod rules;
 mod unreliable;
 mod valid;
+mod vectors;
+mod words;
 
 use proptest::test_runner::Config;
 
-use crate::parse::sframe::Header;
-use crate::parse::{Budget, Error, Rule};
+use crate::parse::sframe::{AArch64, Abi, Amd64, Header, S390x};
+use crate::parse::{Budget, Error, Register, Rule, Value};
+use crate::vectors::Arch;
+use linear::{Function, Row, Table};
 use memory::Memory;
 
 /// Units that any lookup can pay from.
 const ENOUGH: u32 = 1_000_000;
+
+/// All architectures.
+const ARCHES: [Arch; 3] = [Arch::Amd64, Arch::AArch64, Arch::S390x];
 
 /// What a lookup came to.
 struct Lookup {
@@ -36,10 +45,24 @@ struct Lookup {
 /// Looks `pc` up in the table that `memory` is, standing at `base`, with a budget of `units`.
 ///
 /// Checks what holds of every lookup, in any table: the budget never grows, and bounds the number
-/// of reads.  (`memory` checks where they are.)
-fn lookup(memory: &Memory<'_>, base: u64, pc: u64, units: u32) -> Lookup {
+/// of reads.  (`memory` checks where they are.)  Every rule is one that the architecture can have.
+fn lookup(arch: Arch, memory: &Memory<'_>, base: u64, pc: u64, units: u32) -> Lookup {
+    match arch {
+        Arch::Amd64 => checked_lookup::<Amd64>(arch, memory, base, pc, units),
+        Arch::AArch64 => checked_lookup::<AArch64>(arch, memory, base, pc, units),
+        Arch::S390x => checked_lookup::<S390x>(arch, memory, base, pc, units),
+    }
+}
+
+fn checked_lookup<A: Abi>(
+    arch: Arch,
+    memory: &Memory<'_>,
+    base: u64,
+    pc: u64,
+    units: u32,
+) -> Lookup {
     let mut budget = Budget::new(units);
-    let header = Header::read(memory, memory.len());
+    let header = Header::<A>::read(memory, memory.len());
     let before = memory.reads();
 
     assert!(before <= 1, "a header was read in {before} pieces");
@@ -47,10 +70,10 @@ fn lookup(memory: &Memory<'_>, base: u64, pc: u64, units: u32) -> Lookup {
     let reads = memory.reads() - before;
     assert!(budget.left() <= units, "a budget grew");
     let spent = units - budget.left();
-    // One is the attribute, two are data words; all others are paid for.
-    assert!(reads <= spent + 3, "{reads} reads for {spent} units");
-    if let Ok(Rule::Frame(frame)) = result {
-        assert_eq!(frame.ra, -8, "this architecture has no other place");
+    // One is the attribute, one the words of the row that was found; all others are paid for.
+    assert!(reads <= spent + 2, "{reads} reads for {spent} units");
+    if let Ok(rule) = result {
+        assert!(is_possible(arch, &rule), "{rule:?} for {arch:?}");
     }
     if result == Err(Error::Budget) {
         assert_eq!(budget.left(), 0);
@@ -62,9 +85,102 @@ fn lookup(memory: &Memory<'_>, base: u64, pc: u64, units: u32) -> Lookup {
     }
 }
 
+/// Whether a rule is one that a table of this architecture can say.
+fn is_possible(arch: Arch, rule: &Rule) -> bool {
+    let numbers = match arch {
+        Arch::Amd64 => 0..16,
+        _ => 0..32,
+    };
+    let known = |value| match value {
+        Value::Register(Register::Other(number), _)
+        | Value::AtRegister(Register::Other(number), _) => numbers.contains(&number),
+        _ => true,
+    };
+    let silent = [rule.cfa(), rule.ra(), rule.fp()] == [Value::Unchanged; 3];
+
+    if rule.is_outermost() || *rule == Rule::signal_frame() {
+        return silent && rule.signed_ra().is_none();
+    }
+    [rule.cfa(), rule.ra(), rule.fp()].into_iter().all(known)
+        && matches!(rule.cfa(), Value::Register(..) | Value::AtRegister(..))
+        && (arch != Arch::Amd64 || rule.ra() != Value::Unchanged)
+        && (arch == Arch::AArch64 || rule.signed_ra().is_none())
+}
+
+/// Reads all functions and rows of the table `bytes` that stands at `base`, one after the other.
+///
+/// What the parser does not find wrong then, a table may say; but this does not see their order.
+fn read_all(arch: Arch, bytes: &[u8], base: u64) -> Result<Table, Error> {
+    match arch {
+        Arch::Amd64 => read_all_of::<Amd64>(bytes, base),
+        Arch::AArch64 => read_all_of::<AArch64>(bytes, base),
+        Arch::S390x => read_all_of::<S390x>(bytes, base),
+    }
+}
+
+fn read_all_of<A: Abi>(bytes: &[u8], base: u64) -> Result<Table, Error> {
+    let memory = Memory::new(bytes);
+    let budget = &mut Budget::new(u32::MAX);
+    let header = Header::<A>::read(&memory, memory.len())?;
+    let mut functions = Vec::new();
+
+    assert!(header.table_len() <= memory.len());
+    for nth in 0..header.functions() {
+        let function = header.function(&memory, base, nth, budget)?;
+        let mut rows = function.rows(&header, &memory)?;
+        let attribute = rows.attribute();
+        let mut decoded = Vec::new();
+        while let Some(row) = rows.next(budget)? {
+            let rule = rows.rule(&row)?;
+            decoded.push(Row {
+                start: row.start,
+                rule,
+            });
+        }
+        assert_eq!(decoded.len(), attribute.rows.into());
+        // There is nothing behind the last one.
+        assert_eq!(rows.next(budget)?, None);
+        functions.push(Function {
+            start: function.start,
+            size: function.size,
+            block: attribute.block,
+            flexible: attribute.flexible,
+            signal: attribute.signal,
+            rows: decoded,
+        });
+    }
+    let behind = header.function(&memory, base, header.functions(), budget);
+    assert_eq!(behind.err(), Some(Error::NotFound));
+    Ok(Table { functions })
+}
+
+/// Decodes a table by the linear reader, and checks that the parser thinks the same of all of it.
+fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Table> {
+    let decoded = Table::decode(arch, bytes, base);
+    let read = read_all(arch, bytes, base).ok();
+
+    assert_eq!(read.filter(Table::is_sorted), decoded);
+    decoded
+}
+
 /// The rule for `pc` in the table `bytes` that stands at `base`.
-fn rule(bytes: &[u8], base: u64, pc: u64) -> Result<Rule, Error> {
-    lookup(&Memory::new(bytes), base, pc, ENOUGH).result
+fn rule(arch: Arch, bytes: &[u8], base: u64, pc: u64) -> Result<Rule, Error> {
+    lookup(arch, &Memory::new(bytes), base, pc, ENOUGH).result
+}
+
+/// How many of `bytes` are a table, if they start with the header of one that they can hold.
+fn table_len(arch: Arch, bytes: &[u8]) -> Option<u64> {
+    fn table_len<A: Abi>(bytes: &[u8]) -> Option<u64> {
+        let memory = Memory::new(bytes);
+
+        Some(Header::<A>::read(&memory, memory.len()).ok()?.table_len())
+    }
+
+    match arch {
+        Arch::Amd64 => table_len::<Amd64>(bytes),
+        Arch::AArch64 => table_len::<AArch64>(bytes),
+        Arch::S390x => table_len::<S390x>(bytes),
+    }
 }
 
 /// Runs a property on `cases` cases, unless the environment says how many.

@@ -4,15 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::num::NonZeroI32;
 use std::path::Path;
 use std::process::Command;
 
 use object::{Object, ObjectSection};
 
-use super::linear::Table;
-use super::rule;
-use crate::parse::{Base, Error, Frame, Rule};
+use super::{decode, rule};
+use crate::parse::{Error, Register, Rule, Value};
+use crate::vectors::Arch;
 
 /// Names the program; its path is absolute, or relative to this package.
 const PROGRAM: &str = "UNWIND_DEMO_LUA";
@@ -34,26 +33,27 @@ fn hexadecimal(text: &str) -> Option<u64> {
 /// Takes a line's columns apart: `sp+8 u f`, `fp+16 c-16 f` or `RA undefined`.
 fn printed_rule(columns: &[&str]) -> Option<Rule> {
     let (cfa, fp) = match columns {
-        ["RA", "undefined"] => return Some(Rule::Outermost),
+        ["RA", "undefined"] => return Some(Rule::outermost()),
         // The return address is at the place that the header fixes.
         [cfa, fp, "f"] => (cfa, fp),
         _ => return None,
     };
     let (base, cfa) = cfa.split_at_checked(2)?;
+    let base = match base {
+        "sp" => Register::Sp,
+        "fp" => Register::Fp,
+        _ => return None,
+    };
+    let fp = match *fp {
+        "u" => Value::Unchanged,
+        fp => Value::AtCfa(fp.strip_prefix('c')?.parse().ok()?),
+    };
 
-    Some(Rule::Frame(Frame {
-        base: match base {
-            "sp" => Base::Sp,
-            "fp" => Base::Fp,
-            _ => return None,
-        },
-        cfa: cfa.parse().ok()?,
-        ra: -8,
-        fp: match *fp {
-            "u" => None,
-            fp => Some(NonZeroI32::new(fp.strip_prefix('c')?.parse().ok()?)?),
-        },
-    }))
+    Rule::frame(
+        Value::Register(base, cfa.parse().ok()?),
+        Value::AtCfa(-8),
+        fp,
+    )
 }
 
 impl Printed {
@@ -106,8 +106,8 @@ fn compare(program: &Path) {
     assert!(readelf.status.success() && readelf.stderr.is_empty());
     let printed = Printed::parse(&String::from_utf8(readelf.stdout).expect("it prints text"));
 
-    let table = Table::decode(bytes, base).expect("the table is well-formed");
-    let rows = |function: &super::linear::Function| function.rows.as_ref().map_or(0, Vec::len);
+    let table = decode(Arch::Amd64, bytes, base).expect("the table is well-formed");
+    let rows = |function: &super::linear::Function| function.rows.len();
     assert_eq!(table.functions.len(), printed.functions);
     assert_eq!(
         table.functions.iter().map(rows).sum::<usize>(),
@@ -118,11 +118,11 @@ fn compare(program: &Path) {
     let (last, _) = printed.rules.last_key_value().expect("there are rows");
     for pc in first - 0x1000..last + 0x1000 {
         let expected = printed.rules.get(&pc).copied().ok_or(Error::NotFound);
-        assert_eq!(rule(bytes, base, pc), expected, "at {pc:#x}");
+        assert_eq!(rule(Arch::Amd64, bytes, base, pc), expected, "at {pc:#x}");
     }
     for pc in table.boundaries() {
         let expected = table.rule(pc).ok_or(Error::NotFound);
-        assert_eq!(rule(bytes, base, pc), expected, "at {pc:#x}");
+        assert_eq!(rule(Arch::Amd64, bytes, base, pc), expected, "at {pc:#x}");
     }
 }
 

@@ -9,18 +9,19 @@ use proptest::sample::Index;
 use super::generator::tables;
 use super::hostile::{mutate, mutation};
 use super::memory::{Behaviour, Memory};
+use super::vectors::changed;
 use super::{ENOUGH, cases, lookup};
 use crate::parse::Error;
-use crate::vectors::{BASE, LOOKUPS, MALFORMED, TABLE};
+use crate::vectors::{Arch, TABLES};
 
 /// Lets each read of a lookup fail in turn: the lookup says that, and never anything else.
-fn fault_at_each_read(bytes: &[u8], base: u64, pc: u64) {
+fn fault_at_each_read(arch: Arch, bytes: &[u8], base: u64, pc: u64) {
     let steady = Memory::new(bytes);
-    let expected = lookup(&steady, base, pc, ENOUGH).result;
+    let expected = lookup(arch, &steady, base, pc, ENOUGH).result;
 
     for nth in 0..=steady.reads() {
         let memory = Memory::behaving(bytes, Behaviour::FaultAt(nth), pc);
-        let found = lookup(&memory, base, pc, ENOUGH).result;
+        let found = lookup(arch, &memory, base, pc, ENOUGH).result;
         assert_eq!(memory.faulted(), nth < steady.reads());
         let expected = if memory.faulted() {
             Err(Error::Fault)
@@ -33,10 +34,10 @@ fn fault_at_each_read(bytes: &[u8], base: u64, pc: u64) {
 }
 
 /// Lets all reads fail from byte `hole` on.
-fn fault_from(bytes: &[u8], base: u64, pc: u64, hole: u64) {
-    let expected = lookup(&Memory::new(bytes), base, pc, ENOUGH).result;
+fn fault_from(arch: Arch, bytes: &[u8], base: u64, pc: u64, hole: u64) {
+    let expected = lookup(arch, &Memory::new(bytes), base, pc, ENOUGH).result;
     let memory = Memory::behaving(bytes, Behaviour::Hole(hole), pc);
-    let found = lookup(&memory, base, pc, ENOUGH).result;
+    let found = lookup(arch, &memory, base, pc, ENOUGH).result;
     let expected = if memory.faulted() {
         Err(Error::Fault)
     } else {
@@ -48,17 +49,17 @@ fn fault_from(bytes: &[u8], base: u64, pc: u64, hole: u64) {
 
 #[test]
 fn vectors() {
-    for (pc, _) in LOOKUPS {
-        fault_at_each_read(&TABLE, BASE, *pc);
-        for hole in 0..=TABLE.len() as u64 {
-            fault_from(&TABLE, BASE, *pc, hole);
+    for table in TABLES {
+        for (pc, _) in table.lookups {
+            fault_at_each_read(table.arch, table.bytes, table.base, *pc);
+            for hole in 0..=table.bytes.len() as u64 {
+                fault_from(table.arch, table.bytes, table.base, *pc, hole);
+            }
         }
     }
-    for (at, byte, pc, ..) in MALFORMED {
-        let mut table = TABLE;
-        table[*at] = *byte;
-        fault_at_each_read(&table, BASE, *pc);
-    }
+    changed(|table, vector, bytes, _| {
+        fault_at_each_read(table.arch, &bytes, table.base, vector.pc);
+    });
 }
 
 proptest! {
@@ -78,9 +79,9 @@ proptest! {
                 mutate(&mut bytes, true, &mutations);
             }
             for pc in built.table.boundaries().into_iter().step_by(7) {
-                fault_at_each_read(&bytes, built.base, pc);
+                fault_at_each_read(built.arch, &bytes, built.base, pc);
                 for hole in &holes {
-                    fault_from(&bytes, built.base, pc, hole.index(bytes.len() + 1) as u64);
+                    fault_from(built.arch, &bytes, built.base, pc, hole.index(bytes.len() + 1) as u64);
                 }
             }
         }
@@ -96,14 +97,41 @@ proptest! {
     ) {
         for pc in built.table.boundaries().into_iter().step_by(5) {
             for behaviour in [
-                Behaviour::Noise,
+                Behaviour::NoiseFrom(u32::from(one_in) % 8),
                 Behaviour::Flicker(one_in),
                 Behaviour::Alternate(&other.bytes),
             ] {
                 for seed in &seeds {
                     let memory = Memory::behaving(&built.bytes, behaviour, *seed);
-                    let found = lookup(&memory, built.base, pc, ENOUGH).result;
+                    let found = lookup(built.arch, &memory, built.base, pc, ENOUGH).result;
                     prop_assert_ne!(found, Err(Error::Fault));
+                }
+            }
+        }
+    }
+
+    /// A table that is rewritten between two reads: before the first one the new table counts,
+    /// after the last one the old one, and else there is an answer all the same.
+    #[test]
+    fn rewritten(built in tables(60), mutations in vec(mutation(), 0..4)) {
+        let mut other = built.bytes.clone();
+        mutate(&mut other, true, &mutations);
+        other.resize(built.bytes.len(), 0);
+
+        for pc in built.table.boundaries().into_iter().step_by(5) {
+            let before = Memory::new(&built.bytes);
+            let old = lookup(built.arch, &before, built.base, pc, ENOUGH).result;
+            let new = lookup(built.arch, &Memory::new(&other), built.base, pc, ENOUGH).result;
+            for nth in 0..=before.reads() {
+                let behaviour = Behaviour::RewrittenAt(nth, &other);
+                let memory = Memory::behaving(&built.bytes, behaviour, pc);
+                let found = lookup(built.arch, &memory, built.base, pc, ENOUGH).result;
+                prop_assert_ne!(found, Err(Error::Fault));
+                if nth == 0 {
+                    prop_assert_eq!(found, new);
+                }
+                if nth == before.reads() {
+                    prop_assert_eq!(found, old);
                 }
             }
         }

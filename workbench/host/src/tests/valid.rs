@@ -6,16 +6,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::generator::{Built, tables};
-use super::linear::Table;
 use super::memory::Memory;
-use super::{ENOUGH, cases, lookup};
+use super::{ENOUGH, cases, decode, lookup, table_len};
 use crate::parse::Error;
-use crate::parse::sframe::Header;
+use crate::vectors::Arch;
 
 /// Most functions of a table.
 const FUNCTIONS: usize = 200;
 /// Bytes of rows that the parser reads at once.
-const WINDOW: usize = 64;
+const WINDOW: usize = 128;
 
 /// The addresses at which answers change, and the given ones, moved near to functions.
 fn addresses(built: &Built, picks: &[u64]) -> Vec<u64> {
@@ -35,15 +34,36 @@ fn addresses(built: &Built, picks: &[u64]) -> Vec<u64> {
 proptest! {
     #![proptest_config(cases(300))]
 
+    /// Who reads everything, reads what lookups find.
+    #[test]
+    fn all(built in tables(60)) {
+        let table = decode(built.arch, &built.bytes, built.base);
+        prop_assert_eq!(table.as_ref(), Some(&built.table));
+
+        for function in &built.table.functions {
+            for row in function.rows.iter().filter(|row| row.start < function.size) {
+                let pc = function.start + u64::from(row.start);
+                let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH);
+                // Unless another function, that starts there too, comes after this one.
+                let hidden = built.table.functions.iter().rfind(|other| {
+                    other.start <= pc && other.size != 0
+                });
+                if hidden == Some(function) {
+                    prop_assert_eq!(found.result, Ok(row.rule), "at {:#x}", pc);
+                }
+            }
+        }
+    }
+
     /// The parser finds what the table was meant to say, and so does the linear reader.
     #[test]
     fn meaning(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 32)) {
-        let decoded = Table::decode(&built.bytes, built.base);
+        let decoded = decode(built.arch, &built.bytes, built.base);
         prop_assert_eq!(decoded.as_ref(), Some(&built.table));
         prop_assert!(!built.table.is_crowded());
 
         for pc in addresses(&built, &picks) {
-            let found = lookup(&Memory::new(&built.bytes), built.base, pc, ENOUGH).result;
+            let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH).result;
             let meant = built.table.rule(pc).ok_or(Error::NotFound);
             prop_assert_eq!(found, meant, "at {:#x}", pc);
         }
@@ -56,7 +76,7 @@ proptest! {
         let search = functions.len().checked_ilog2().map_or(0, |log| log + 1);
 
         for pc in addresses(&built, &picks) {
-            let found = lookup(&Memory::new(&built.bytes), built.base, pc, ENOUGH);
+            let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH);
             // Empty functions at the start of the nearest one may all be looked at, and the one
             // before them.
             let start = functions.iter().map(|function| function.start).rfind(|start| *start <= pc);
@@ -70,12 +90,12 @@ proptest! {
                 prop_assert!(reads <= entries + 1, "{} reads at {:#x}", reads, pc);
             }
             // Each entry costs four; of the rows, those up to the one found and the next.
-            let rows = here.filter_map(|(function, _)| {
+            let rows = here.map(|(function, _)| {
                 let block = function.block.map_or(u64::MAX, u64::from);
                 let wanted = (pc - function.start) % block;
-                let rows = function.rows.as_ref()?;
+                let rows = &function.rows;
                 let passed = rows.iter().filter(|row| u64::from(row.start) <= wanted).count();
-                Some(rows.len().min(passed + 1) as u32)
+                rows.len().min(passed + 1) as u32
             });
             let price = 4 * entries + rows.max().unwrap_or(0);
             prop_assert!(found.spent <= price, "{} units at {:#x}", found.spent, pc);
@@ -86,7 +106,7 @@ proptest! {
     #[test]
     fn budget(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 4), less in any::<u32>()) {
         for pc in addresses(&built, &picks) {
-            let with = |units| lookup(&Memory::new(&built.bytes), built.base, pc, units);
+            let with = |units| lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, units);
             let all = with(ENOUGH);
 
             let exact = with(all.spent);
@@ -106,7 +126,10 @@ proptest! {
     fn length(built in tables(20)) {
         let number = |at: usize| {
             let bytes: [u8; 4] = *built.bytes[at..].first_chunk().unwrap();
-            u32::from_le_bytes(bytes) as usize
+            match built.arch {
+                Arch::S390x => u32::from_be_bytes(bytes) as usize,
+                _ => u32::from_le_bytes(bytes) as usize,
+            }
         };
         let header_len = 28 + usize::from(built.bytes[7]);
         let index_end = number(0x14) + 16 * number(0x08);
@@ -114,9 +137,9 @@ proptest! {
         let needed = header_len + index_end.max(rows_end);
 
         for len in 0..=built.bytes.len() {
-            let memory = Memory::new(&built.bytes[..len]);
-            let accepted = Header::read(&memory, memory.len()).is_ok();
-            prop_assert_eq!(accepted, len >= needed, "with {} bytes of {}", len, needed);
+            let accepted = table_len(built.arch, &built.bytes[..len]);
+            let expected = (len >= needed).then_some(needed as u64);
+            prop_assert_eq!(accepted, expected, "with {} bytes", len);
         }
     }
 }

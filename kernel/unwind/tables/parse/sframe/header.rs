@@ -2,6 +2,8 @@
 
 //! The header: "SFrame Section", "SFrame Preamble" and "SFrame Header" of the specification.
 
+use core::marker::PhantomData;
+
 use super::{
     super::{
         reader::take,
@@ -11,8 +13,14 @@ use super::{
         Reason,
         Rule, //
     },
-    function::Function, //
+    abi::Abi,
+    function::Function,
+    row::Walk,
+    window::Window, //
 };
+
+/// Bytes of the preamble and header.
+const SIZE: usize = 28;
 
 /// A decoded header: all that is kept of a table.
 ///
@@ -22,7 +30,7 @@ use super::{
 ///   rows, `rows_len` bytes from byte `rows`, lie inside the length that the table was said to
 ///   have, do not overlap each other or the header, and end below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct Header<A> {
     /// Where the index starts, in bytes from the start of the table.
     pub(super) index: u64,
     /// Where the rows start, in bytes from the start of the table.
@@ -33,11 +41,10 @@ pub(crate) struct Header {
     pub(super) functions: u32,
     /// Whether a function's start counts from the place it is written at, not from the table's.
     pub(super) pc_relative: bool,
+    abi: PhantomData<A>,
 }
 
-impl Header {
-    /// Bytes of the preamble and header.
-    const SIZE: usize = 28;
+impl<A: Abi> Header<A> {
     /// `SFRAME_MAGIC`.
     const MAGIC: u16 = 0xdee2;
     /// `SFRAME_VERSION_3`.
@@ -46,10 +53,6 @@ impl Header {
     const SORTED: u8 = 0x1;
     /// `SFRAME_F_FDE_FUNC_START_PCREL`.
     const PC_RELATIVE: u8 = 0x4;
-    /// `SFRAME_ABI_AMD64_ENDIAN_LITTLE`.
-    const ABI_AMD64: u8 = 3;
-    /// Where AMD64 has the return address, from the CFA.
-    pub(super) const AMD64_RA: i8 = -8;
 
     /// Reads and checks the header of a table of `len` bytes.
     ///
@@ -59,10 +62,10 @@ impl Header {
     ///
     /// [`Error::Fault`] if it cannot be read, [`Error::Malformed`] if it is none.
     pub(crate) fn read<R: Reader>(reader: &R, len: u64) -> Result<Self, Error> {
-        if len < Self::SIZE as u64 {
+        if len < SIZE as u64 {
             return Err(Reason::Truncated.at(len));
         }
-        let bytes: [u8; Self::SIZE] = reader.read_array(0)?;
+        let bytes: [u8; SIZE] = reader.read_array(0)?;
 
         Self::parse(&bytes, len)
     }
@@ -72,7 +75,11 @@ impl Header {
         let truncated = || Reason::Truncated.at(len);
         let bytes = &mut bytes;
 
-        if u16::from_le_bytes(take(bytes).ok_or_else(truncated)?) != Self::MAGIC {
+        let magic = A::u16(take(bytes).ok_or_else(truncated)?);
+        if magic == Self::MAGIC.swap_bytes() {
+            return Err(Reason::ByteOrder.at(0));
+        }
+        if magic != Self::MAGIC {
             return Err(Reason::Magic.at(0));
         }
         let [version, flags, abi, fixed_fp, fixed_ra, aux_len] =
@@ -86,25 +93,25 @@ impl Header {
         if flags & Self::SORTED == 0 {
             return Err(Reason::Unsorted.at(3));
         }
-        if abi != Self::ABI_AMD64 {
+        if abi != A::ID {
             return Err(Reason::Abi.at(4));
         }
         if fixed_fp != 0 {
             return Err(Reason::FixedOffset.at(5));
         }
-        if i8::from_le_bytes([fixed_ra]) != Self::AMD64_RA {
+        if i8::from_ne_bytes([fixed_ra]) != A::FIXED_RA {
             return Err(Reason::FixedOffset.at(6));
         }
 
-        let functions = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
+        let functions = A::u32(take(bytes).ok_or_else(truncated)?);
         // The total number of rows: each function says its own.
         let _: [u8; 4] = take(bytes).ok_or_else(truncated)?;
-        let rows_len = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
-        let index_offset = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
-        let rows_offset = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
+        let rows_len = A::u32(take(bytes).ok_or_else(truncated)?);
+        let index_offset = A::u32(take(bytes).ok_or_else(truncated)?);
+        let rows_offset = A::u32(take(bytes).ok_or_else(truncated)?);
 
         // None of this can overflow: all terms are below 2^36.
-        let end = Self::SIZE as u64 + u64::from(aux_len);
+        let end = SIZE as u64 + u64::from(aux_len);
         let index = end + u64::from(index_offset);
         let index_end = index + u64::from(functions) * Function::ENTRY_SIZE as u64;
         let rows = end + u64::from(rows_offset);
@@ -127,7 +134,23 @@ impl Header {
             rows_len,
             functions,
             pc_relative: flags & Self::PC_RELATIVE != 0,
+            abi: PhantomData,
         })
+    }
+
+    /// How many functions the table has.
+    #[allow(dead_code, reason = "for tests and tools")]
+    pub(crate) fn functions(&self) -> u32 {
+        self.functions
+    }
+
+    /// How many bytes the table has, of those that it may use.
+    #[allow(dead_code, reason = "for tests and tools")]
+    pub(crate) fn table_len(&self) -> u64 {
+        let index_len = u64::from(self.functions).saturating_mul(Function::ENTRY_SIZE as u64);
+        let index_end = self.index.saturating_add(index_len);
+
+        index_end.max(self.rows.saturating_add(self.rows_len.into()))
     }
 
     /// The rule that holds at address `pc`, from the table that stands at address `base`.
@@ -143,6 +166,9 @@ impl Header {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        Function::find(self, reader, base, pc, budget)?.rule(self, reader, pc, budget)
+        let function = Function::find(self, reader, base, pc, budget)?;
+        let mut window = Window::new(self, reader);
+
+        Walk::start(&function, &mut window)?.rule_at(&mut window, pc, budget)
     }
 }

@@ -15,13 +15,33 @@
 //! [`Header`] is read once per table. Then [`Header::rule`] finds the function of an address by
 //! binary search and the row by a scan, for rows are of variable size and have no index.
 //!
-//! Default functions on AMD64 are understood. A flexible function says nothing, as one that is not
-//! in the table.
+//! The architecture is a type, an [`Abi`]: all three are understood everywhere.
+//!
+//! A table is never checked as a whole, which could take long: what a lookup reads is checked then,
+//! all of it. [`Header::function`] and [`Function::rows`] are for those who want to see everything.
 //!
 //! Reference: "The SFrame Format", version 3, as published with GNU binutils 2.46.
 
+mod abi;
 mod function;
 mod header;
 mod row;
+mod window;
+mod words;
 
+#[allow(unused_imports, reason = "an architecture needs but its own")]
+pub(crate) use abi::{
+    AArch64,
+    Abi,
+    Amd64,
+    S390x, //
+};
+#[allow(unused_imports, reason = "for tests and tools")]
+pub(crate) use function::Function;
 pub(crate) use header::Header;
+#[allow(unused_imports, reason = "for tests and tools")]
+pub(crate) use row::{
+    Attribute,
+    Row,
+    Rows, //
+};

@@ -3,109 +3,29 @@
 //! The rows: "SFrame Function Descriptor Attribute" and "SFrame Frame Row Entries" of the
 //! specification.
 
-use core::num::NonZeroI32;
-
 use super::{
     super::{
-        Base,
         Budget,
         Error,
-        Frame,
+        Key,
         Reader,
         Reason,
         Rule, //
     },
+    abi::Abi,
     function::Function,
-    header::Header, //
+    header::Header,
+    window::Window, //
 };
 
-/// Bytes of rows that are read at once: most functions have less.
-const WINDOW: usize = 64;
-
-/// The rows of a table, read through a window that moves forward.
-///
-/// # Invariants
-///
-/// - The rows lie inside the table (those of a [`Header`]).
-/// - `bytes[..filled]` was read from byte `start` of the rows; `filled <= bytes.len()`.
-struct Rows<'a, R> {
-    reader: &'a R,
-    /// Where the rows start, in bytes from the start of the table.
-    base: u64,
-    /// How many bytes of rows there are.
-    len: u64,
-    start: u64,
-    filled: usize,
-    bytes: [u8; WINDOW],
-}
-
-impl<'a, R: Reader> Rows<'a, R> {
-    fn new(header: &Header, reader: &'a R) -> Self {
-        // INVARIANT: Both come from a `Header`; nothing was read.
-        Self {
-            reader,
-            base: header.rows,
-            len: u64::from(header.rows_len),
-            start: 0,
-            filled: 0,
-            bytes: [0; WINDOW],
-        }
-    }
-
-    /// Bytes `at..at + N` of the rows; `reason` is the error if they have no such bytes.
-    fn get<const N: usize>(&mut self, at: u64, reason: Reason) -> Result<[u8; N], Error> {
-        if let Some(bytes) = self.window(at) {
-            return Ok(bytes);
-        }
-
-        let left = self.len.saturating_sub(at);
-        let filled = usize::try_from(left).map_or(WINDOW, |left| left.min(WINDOW));
-        if filled < N {
-            return Err(reason.at(self.base.saturating_add(at)));
-        }
-        // INVARIANT: Empty until the read below has succeeded.
-        self.filled = 0;
-        if let Some(bytes) = self.bytes.get_mut(..filled) {
-            self.reader.read(self.base.saturating_add(at), bytes)?;
-        }
-        // INVARIANT: Just read; `filled` is at most the window's size.
-        (self.start, self.filled) = (at, filled);
-        self.window(at)
-            .ok_or(reason.at(self.base.saturating_add(at)))
-    }
-
-    /// Bytes `at..at + N` of the rows, if the window has them.
-    fn window<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
-        let skip = usize::try_from(at.checked_sub(self.start)?).ok()?;
-        let bytes = self.bytes.get(..self.filled)?.get(skip..)?;
-
-        bytes.first_chunk().copied()
-    }
-
-    /// The error of something at byte `at` of the rows.
-    fn error(&self, reason: Reason, at: u64) -> Error {
-        reason.at(self.base.saturating_add(at))
-    }
-}
-
-/// What a function's attribute says of all its rows.
-#[derive(Clone, Copy, Debug)]
-struct Attribute {
-    /// How many rows there are.
-    rows: u16,
-    /// Bytes of a row's start.
-    width: Width,
-    /// Size of the block that the function repeats, if it does.
-    block: Option<u8>,
-    /// Whether its rows are of the default kind, not flexible.
-    default: bool,
-}
-
 /// Bytes of a number.
-#[derive(Clone, Copy, Debug)]
-enum Width {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// One byte.
     One = 1,
+    /// Two bytes.
     Two = 2,
+    /// Four bytes.
     Four = 4,
 }
 
@@ -120,6 +40,23 @@ impl Width {
     }
 }
 
+/// What a function's attribute says of all its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Attribute {
+    /// How many rows there are.
+    pub(crate) rows: u16,
+    /// Bytes of a row's start.
+    pub(crate) width: Width,
+    /// Size of the block that the function repeats, if it does.
+    pub(crate) block: Option<u8>,
+    /// Whether its rows name their registers, unlike those of the default kind.
+    pub(crate) flexible: bool,
+    /// Whether it is what a signal handler returns to.
+    pub(crate) signal: bool,
+    /// What return addresses are signed with, where they are.
+    pub(crate) key: Key,
+}
+
 impl Attribute {
     /// Bytes of an attribute.
     const SIZE: usize = 5;
@@ -127,176 +64,332 @@ impl Attribute {
     const DEFAULT: u8 = 0;
     /// Kind of function: the flexible one.
     const FLEXIBLE: u8 = 1;
+    /// The bits of a function's kind.
+    const KIND: u8 = 0x1f;
+    /// The rows are of a block that the function repeats.
+    const REPEATS: u8 = 1 << 4;
+    /// Return addresses are signed with key B, on AArch64.
+    const KEY_B: u8 = 1 << 5;
+    /// Has no meaning.
+    const UNUSED: u8 = 1 << 6;
+    /// The function is a signal trampoline.
+    const SIGNAL: u8 = 1 << 7;
 
-    fn parse(bytes: [u8; Self::SIZE]) -> Result<Self, Reason> {
-        let [rows_low, rows_high, info, kind, block] = bytes;
+    /// Decodes an attribute; an error comes with its place in it.
+    fn parse<A: Abi>(bytes: [u8; Self::SIZE]) -> Result<Self, (Reason, u64)> {
+        let [count_0, count_1, info, kind, block] = bytes;
+        let unused = if A::SIGNED_RA {
+            Self::UNUSED
+        } else {
+            Self::UNUSED | Self::KEY_B
+        };
+        let width = Width::from_code(info & 0xf).ok_or((Reason::RowKind, 2))?;
 
-        // Bit 5 is a key of AArch64, bit 6 is unused. Bit 7 marks a signal frame.
-        if info & 0x60 != 0 || kind > Self::FLEXIBLE {
-            return Err(Reason::FunctionInfo);
+        if info & unused != 0 {
+            return Err((Reason::FunctionInfo, 2));
         }
-        let repeats = info & 0x10 != 0;
-        if repeats && block == 0 {
-            return Err(Reason::BlockSize);
+        if kind & !Self::KIND != 0 {
+            return Err((Reason::FunctionInfo, 3));
         }
+        if kind != Self::DEFAULT && kind != Self::FLEXIBLE {
+            return Err((Reason::FunctionKind, 3));
+        }
+        let repeats = info & Self::REPEATS != 0;
+        if repeats != (block != 0) {
+            return Err((Reason::BlockSize, 4));
+        }
+
         Ok(Self {
-            rows: u16::from_le_bytes([rows_low, rows_high]),
-            width: Width::from_code(info & 0xf).ok_or(Reason::FunctionInfo)?,
+            rows: A::u16([count_0, count_1]),
+            width,
             block: repeats.then_some(block),
-            default: kind == Self::DEFAULT,
+            flexible: kind == Self::FLEXIBLE,
+            signal: info & Self::SIGNAL != 0,
+            key: if info & Self::KEY_B != 0 {
+                Key::B
+            } else {
+                Key::A
+            },
         })
     }
 }
 
-/// A row without its start.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    /// Where the information byte is, in bytes from the start of the rows.
-    at: u64,
-    /// The CFA's base register.
-    base: Base,
-    /// How many data words it has.
-    words: u8,
-    /// Bytes of a word.
-    width: Width,
+/// A row, without its data words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Where it starts to hold, in bytes from the start of the function or of its block.
+    pub(crate) start: u32,
+    /// Where its data words are, in bytes from the start of the rows.
+    pub(super) at: u64,
+    /// How many there are.
+    pub(crate) words: u8,
+    /// Bytes of one.
+    pub(crate) width: Width,
+    /// Of a default function: whether the CFA is from SP, not FP.
+    pub(super) from_sp: bool,
+    /// Whether the return address is signed.
+    pub(super) signed: bool,
 }
 
 impl Row {
-    fn parse(at: u64, info: u8) -> Result<Self, Reason> {
-        // Bit 7 is of AArch64.
-        if info & 0x80 != 0 {
+    /// The CFA is from SP.
+    const FROM_SP: u8 = 1 << 0;
+    /// The return address is signed, on AArch64.
+    const SIGNED: u8 = 1 << 7;
+
+    /// Decodes the information byte of a row, which stands before byte `at` of the rows.
+    fn parse<A: Abi>(start: u32, info: u8, flexible: bool, at: u64) -> Result<Self, Reason> {
+        let words = (info >> 1) & 0xf;
+        let width = Width::from_code((info >> 5) & 3).ok_or(Reason::WordWidth)?;
+
+        if info & Self::unused::<A>(flexible) != 0
+            // Without words, nothing else has a meaning.
+            || (words == 0 && info != 0)
+        {
             return Err(Reason::RowInfo);
         }
-        let row = Self {
+        Ok(Self {
+            start,
             at,
-            base: if info & 1 != 0 { Base::Sp } else { Base::Fp },
-            words: (info >> 1) & 0xf,
-            width: Width::from_code((info >> 5) & 3).ok_or(Reason::RowInfo)?,
-        };
-        // Without words, nothing else has a meaning.
-        if row.words == 0 && info != 0 {
-            return Err(Reason::RowInfo);
-        }
-        Ok(row)
-    }
-
-    /// Where data word `nth` is, in bytes from the start of the rows.
-    fn word_at(&self, nth: u8) -> u64 {
-        self.at
-            .saturating_add(1)
-            .saturating_add(u64::from(nth).saturating_mul(self.width as u64))
-    }
-
-    /// Reads data word `nth`.
-    fn word<R: Reader>(&self, rows: &mut Rows<'_, R>, nth: u8) -> Result<i32, Error> {
-        let at = self.word_at(nth);
-
-        Ok(match self.width {
-            Width::One => i32::from(i8::from_le_bytes(rows.get(at, Reason::RowEnd)?)),
-            Width::Two => i32::from(i16::from_le_bytes(rows.get(at, Reason::RowEnd)?)),
-            Width::Four => i32::from_le_bytes(rows.get(at, Reason::RowEnd)?),
+            words,
+            width,
+            from_sp: info & Self::FROM_SP != 0,
+            signed: info & Self::SIGNED != 0,
         })
     }
 
-    /// The rule of a row of the default kind, on AMD64.
-    fn rule<R: Reader>(&self, rows: &mut Rows<'_, R>) -> Result<Rule, Error> {
-        let fp = match self.words {
-            0 => return Ok(Rule::Outermost),
-            1 => None,
-            2 => match NonZeroI32::new(self.word(rows, 1)?) {
-                None => return Err(rows.error(Reason::FramePointer, self.at)),
-                fp => fp,
-            },
-            _ => return Err(rows.error(Reason::RowWords, self.at)),
-        };
+    /// Bytes of the data words that an information byte speaks of; none if it has no meaning.
+    fn words_len<A: Abi>(info: u8, flexible: bool) -> Option<u64> {
+        let (words, code) = (u64::from((info >> 1) & 0xf), (info >> 5) & 3);
 
-        Ok(Rule::Frame(Frame {
-            base: self.base,
-            cfa: self.word(rows, 0)?,
-            ra: i32::from(Header::AMD64_RA),
-            fp,
-        }))
+        (info & Self::unused::<A>(flexible) == 0 && code != 3 && (words != 0 || info == 0))
+            .then_some(words << code)
+    }
+
+    /// The bits of an information byte that have no meaning.
+    fn unused<A: Abi>(flexible: bool) -> u8 {
+        let signed = if A::SIGNED_RA { 0 } else { Self::SIGNED };
+
+        signed | if flexible { Self::FROM_SP } else { 0 }
+    }
+
+    /// Where the information byte is, in bytes from the start of the rows.
+    pub(super) fn info_at(&self) -> u64 {
+        self.at.wrapping_sub(1)
+    }
+
+    /// Where data word `nth` is, in bytes from the start of the rows.
+    pub(super) fn word_at(&self, nth: u8) -> u64 {
+        self.at
+            .wrapping_add(u64::from(nth).wrapping_mul(self.width as u64))
     }
 }
 
-impl Function {
-    /// The rule that holds at address `pc`, which the function must hold.
-    pub(super) fn rule<R: Reader>(
+/// What is known of a row after a glance: enough to step over it.
+#[derive(Clone, Copy)]
+struct Glance {
+    start: u32,
+    info: u8,
+    /// Where its data words are, in bytes from the start of the rows.
+    at: u64,
+}
+
+/// How far the rows of a function have been stepped through.
+///
+/// This is apart from the [`Window`], which is passed to others: so it stays in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Walk {
+    attribute: Attribute,
+    /// Address of the function's first byte.
+    function: u64,
+    /// Where the next row is, in bytes from the start of the rows.
+    next: u64,
+    /// How many are left.
+    left: u16,
+    /// Where the next one may start: behind the last one, and below the end of the function.
+    least: u64,
+    end: u64,
+}
+
+impl Walk {
+    /// Starts with the attribute of a function.
+    #[inline]
+    pub(super) fn start<A: Abi, R: Reader>(
+        function: &Function,
+        window: &mut Window<'_, A, R>,
+    ) -> Result<Self, Error> {
+        let at = u64::from(function.rows);
+        if !window.has(at, Attribute::SIZE) {
+            return Err(Reason::RowsOffset.at(function.rows_at()));
+        }
+        let bytes = window.get(at, Reason::RowsOffset)?;
+        let attribute = Attribute::parse::<A>(bytes)
+            .map_err(|(reason, place)| window.error(reason, at.wrapping_add(place)))?;
+
+        Ok(Self {
+            attribute,
+            function: function.start,
+            next: at.wrapping_add(Attribute::SIZE as u64),
+            left: attribute.rows,
+            least: 0,
+            end: match attribute.block {
+                Some(block) => block.into(),
+                // A function of size 0 has a row, which holds nowhere.
+                None => function.size.max(1).into(),
+            },
+        })
+    }
+
+    /// Steps over the next row, if there is one: all that [`Row::parse`] would refuse is refused.
+    #[inline(always)]
+    fn step<A: Abi, R: Reader>(
+        &mut self,
+        window: &mut Window<'_, A, R>,
+        budget: &mut Budget,
+    ) -> Result<Option<Glance>, Error> {
+        let Some(left) = self.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        budget.spend(Budget::ROW)?;
+
+        let at = self.next;
+        let head_len = (self.attribute.width as usize).wrapping_add(1);
+        let head = window.peek(at, head_len, Reason::RowEnd)?;
+        let (start, info) = A::start_and_info(head, self.attribute.width);
+        if !(self.least..self.end).contains(&start.into()) {
+            return Err(self.misplaced(window, start));
+        }
+        let glance = Glance {
+            start,
+            info,
+            at: at.wrapping_add(head_len as u64),
+        };
+        let Some(words_len) = Row::words_len::<A>(info, self.attribute.flexible) else {
+            return Err(self.meaningless(window, glance));
+        };
+
+        self.next = glance.at.wrapping_add(words_len);
+        self.left = left;
+        self.least = u64::from(start).wrapping_add(1);
+        Ok(Some(glance))
+    }
+
+    /// The error of the next row, which starts where it may not.
+    #[cold]
+    fn misplaced<A: Abi, R: Reader>(&self, window: &Window<'_, A, R>, start: u32) -> Error {
+        let reason = if u64::from(start) < self.least {
+            Reason::RowOrder
+        } else {
+            Reason::RowStart
+        };
+
+        window.error(reason, self.next)
+    }
+
+    /// The error of a row whose information byte has no meaning.
+    #[cold]
+    fn meaningless<A: Abi, R: Reader>(&self, window: &Window<'_, A, R>, glance: Glance) -> Error {
+        match self.row(window, glance) {
+            Ok(row) => window.error(Reason::RowInfo, row.info_at()),
+            Err(error) => error,
+        }
+    }
+
+    /// All of a row that was stepped over.
+    fn row<A: Abi, R: Reader>(
         &self,
-        header: &Header,
-        reader: &R,
+        window: &Window<'_, A, R>,
+        glance: Glance,
+    ) -> Result<Row, Error> {
+        let Glance { start, info, at } = glance;
+
+        Row::parse::<A>(start, info, self.attribute.flexible, at)
+            .map_err(|reason| window.error(reason, at.wrapping_sub(1)))
+    }
+
+    /// The rule that holds at address `pc`, which the function must hold: that of the last row at
+    /// or below it.
+    #[inline]
+    pub(super) fn rule_at<A: Abi, R: Reader>(
+        mut self,
+        window: &mut Window<'_, A, R>,
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        let mut rows = Rows::new(header, reader);
-        let start = u64::from(self.rows);
-        let bytes = rows.get(start, Reason::RowsOffset)?;
-        let attribute = Attribute::parse(bytes).map_err(|reason| rows.error(reason, start))?;
-
-        if !attribute.default {
-            return Err(Error::NotFound);
-        }
-        let first = start.saturating_add(Attribute::SIZE as u64);
-        self.row(&mut rows, attribute, first, pc, budget)?
-            .ok_or(Error::NotFound)?
-            .rule(&mut rows)
-    }
-
-    /// The last row at or below address `pc`, of those from byte `at` of the rows.
-    ///
-    /// At most 65,535 rows are stepped over, each paid for.
-    fn row<R: Reader>(
-        &self,
-        rows: &mut Rows<'_, R>,
-        attribute: Attribute,
-        mut at: u64,
-        pc: u64,
-        budget: &mut Budget,
-    ) -> Result<Option<Row>, Error> {
         // The function holds `pc`, so this is below its size.
-        let offset = pc.wrapping_sub(self.start);
-        let (wanted, limit) = match attribute.block {
-            Some(block) => {
-                let block = u64::from(block);
-                (offset.checked_rem(block).unwrap_or(0), block)
-            }
-            None => (offset, u64::from(self.size)),
+        let offset = pc.wrapping_sub(self.function);
+        let wanted = match self.attribute.block {
+            Some(block) => offset.checked_rem(u64::from(block)).unwrap_or(0),
+            None => offset,
         };
-        let mut before = None;
         let mut found = None;
 
-        for _ in 0..attribute.rows {
-            budget.spend(Budget::ROW)?;
-            let (start, info) = match attribute.width {
-                Width::One => {
-                    let [a, info] = rows.get(at, Reason::RowEnd)?;
-                    (u32::from(a), info)
-                }
-                Width::Two => {
-                    let [a, b, info] = rows.get(at, Reason::RowEnd)?;
-                    (u32::from(u16::from_le_bytes([a, b])), info)
-                }
-                Width::Four => {
-                    let [a, b, c, d, info] = rows.get(at, Reason::RowEnd)?;
-                    (u32::from_le_bytes([a, b, c, d]), info)
-                }
-            };
-
-            if before.is_some_and(|before| before >= start) {
-                return Err(rows.error(Reason::RowOrder, at));
-            }
-            if u64::from(start) >= limit {
-                return Err(rows.error(Reason::RowStart, at));
-            }
-            if u64::from(start) > wanted {
+        if self.attribute.rows == 0 && self.attribute.signal {
+            return Ok(Rule::signal_frame());
+        }
+        while let Some(glance) = self.step(window, budget)? {
+            if u64::from(glance.start) > wanted {
                 break;
             }
-            let info_at = at.saturating_add(attribute.width as u64);
-            let row = Row::parse(info_at, info).map_err(|reason| rows.error(reason, info_at))?;
-            at = row.word_at(row.words);
-            before = Some(start);
-            found = Some(row);
+            found = Some(glance);
         }
-        Ok(found)
+        let row = self.row(window, found.ok_or(Error::NotFound)?)?;
+        window.rule(&self.attribute, &row)
+    }
+}
+
+/// The rows of a function, in order.
+pub(crate) struct Rows<'a, A, R> {
+    window: Window<'a, A, R>,
+    walk: Walk,
+}
+
+impl Function {
+    /// The rows of the function, which must be of the table of `header`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`] or [`Error::Malformed`] if its attribute cannot be had.
+    #[allow(dead_code, reason = "for tests and tools")]
+    pub(crate) fn rows<'a, A: Abi, R: Reader>(
+        &self,
+        header: &Header<A>,
+        reader: &'a R,
+    ) -> Result<Rows<'a, A, R>, Error> {
+        let mut window = Window::new(header, reader);
+        let walk = Walk::start(self, &mut window)?;
+
+        Ok(Rows { window, walk })
+    }
+}
+
+#[allow(dead_code, reason = "for tests and tools")]
+impl<A: Abi, R: Reader> Rows<'_, A, R> {
+    /// What holds for all of them.
+    pub(crate) fn attribute(&self) -> Attribute {
+        self.walk.attribute
+    }
+
+    /// The next row, if there is one; it is paid for.
+    ///
+    /// There are at most 65,535.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`], [`Error::Malformed`] or [`Error::Budget`]; there is nothing behind one.
+    pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Error> {
+        match self.walk.step(&mut self.window, budget)? {
+            Some(glance) => self.walk.row(&self.window, glance).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The rule of `row`, which must be one of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`] or [`Error::Malformed`] if its words cannot be had or have no meaning.
+    pub(crate) fn rule(&mut self, row: &Row) -> Result<Rule, Error> {
+        self.window.rule(&self.walk.attribute, row)
     }
 }

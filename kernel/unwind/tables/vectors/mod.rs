@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tables and what is to be found in them, for KUnit and for the tests on a host.
+//!
+//! Every table is well-formed. Its [`Vector`]s say what a change of some of its bytes makes of it:
+//! at each bound of the format one that is still good, and one that is not.
+
+mod aarch64;
+mod amd64;
+mod amd64_flexible;
+pub(crate) mod packed;
+mod s390x;
+
+use crate::parse::{
+    Error,
+    Fault,
+    Key,
+    Malformed,
+    Reader,
+    Reason,
+    Register,
+    Rule,
+    Value, //
+};
+
+/// All tables.
+pub(crate) const TABLES: &[&Table] = &[
+    &amd64::TABLE,
+    &amd64_flexible::TABLE,
+    &aarch64::TABLE,
+    &s390x::TABLE,
+];
+
+/// A well-formed table.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) arch: Arch,
+    /// Address of its first byte.
+    pub(crate) base: u64,
+    pub(crate) bytes: &'static [u8],
+    /// Addresses, and what it says about them.
+    pub(crate) lookups: &'static [(u64, Expected)],
+    pub(crate) vectors: &'static [Vector],
+}
+
+/// A change of a table, an address, and what is said about it then.
+pub(crate) struct Vector {
+    /// What is tested.
+    pub(crate) name: &'static str,
+    change: Change,
+    pub(crate) pc: u64,
+    pub(crate) expected: Expected,
+}
+
+/// Bytes that stand at a place instead of others.
+pub(crate) type Patch<'a> = (usize, &'a [u8]);
+
+enum Change {
+    /// Other bytes.
+    Patches(&'static [Patch<'static>]),
+    /// Other bytes, and another length. Zeros follow a shorter table.
+    Length(usize, &'static [Patch<'static>]),
+    /// The byte at a place, to one after the other of all values in some ranges.
+    Each(usize, &'static [(u8, u8)]),
+}
+
+const fn with(
+    name: &'static str,
+    patches: &'static [Patch<'static>],
+    pc: u64,
+    expected: Expected,
+) -> Vector {
+    Vector {
+        name,
+        change: Change::Patches(patches),
+        pc,
+        expected,
+    }
+}
+
+const fn with_len(
+    name: &'static str,
+    len: usize,
+    patches: &'static [Patch<'static>],
+    pc: u64,
+    expected: Expected,
+) -> Vector {
+    Vector {
+        name,
+        change: Change::Length(len, patches),
+        pc,
+        expected,
+    }
+}
+
+const fn each(
+    name: &'static str,
+    at: usize,
+    values: &'static [(u8, u8)],
+    pc: u64,
+    expected: Expected,
+) -> Vector {
+    Vector {
+        name,
+        change: Change::Each(at, values),
+        pc,
+        expected,
+    }
+}
+
+impl Vector {
+    /// Calls `test` with each table that the change makes of `table`, which must be its own.
+    pub(crate) fn for_each(&self, table: &Table, mut test: impl FnMut(&Bytes<'_>)) {
+        let bytes = Bytes::new(table);
+
+        match self.change {
+            Change::Patches(patches) => test(&Bytes { patches, ..bytes }),
+            Change::Length(len, patches) => test(&Bytes {
+                patches,
+                len,
+                ..bytes
+            }),
+            Change::Each(at, ranges) => {
+                for (first, last) in ranges {
+                    for value in *first..=*last {
+                        test(&Bytes {
+                            patches: &[(at, &[value])],
+                            ..bytes
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of a table, with a change.
+#[derive(Clone, Copy)]
+pub(crate) struct Bytes<'a> {
+    bytes: &'a [u8],
+    pub(crate) len: usize,
+    pub(crate) patches: &'a [Patch<'a>],
+}
+
+impl Bytes<'_> {
+    /// Those of `table`, unchanged.
+    pub(crate) fn new(table: &Table) -> Self {
+        Self {
+            bytes: table.bytes,
+            len: table.bytes.len(),
+            patches: &[],
+        }
+    }
+
+    /// The byte at a place, if the table reaches so far.
+    pub(crate) fn get(&self, at: usize) -> Option<u8> {
+        let patched = self
+            .patches
+            .iter()
+            .find_map(|(place, bytes)| bytes.get(at.checked_sub(*place)?));
+        let byte = patched.or(self.bytes.get(at)).copied().unwrap_or(0);
+
+        (at < self.len).then_some(byte)
+    }
+}
+
+impl Reader for Bytes<'_> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let start = usize::try_from(offset).map_err(|_| Fault)?;
+
+        for (nth, byte) in buf.iter_mut().enumerate() {
+            let at = start.checked_add(nth).ok_or(Fault)?;
+            *byte = self.get(at).ok_or(Fault)?;
+        }
+        Ok(())
+    }
+}
+
+/// An architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arch {
+    Amd64,
+    AArch64,
+    S390x,
+}
+
+/// What a lookup is to yield, as a constant can say it.
+#[derive(Clone, Copy)]
+pub(crate) struct Expected {
+    what: What,
+    signal: bool,
+    key: Option<Key>,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    NotFound,
+    SignalFrame,
+    Outermost,
+    Frame(Value, Value, Value),
+    Malformed(Reason, u32),
+}
+
+const fn expected(what: What) -> Expected {
+    Expected {
+        what,
+        signal: false,
+        key: None,
+    }
+}
+
+const NOT_FOUND: Expected = expected(What::NotFound);
+const SIGNAL_FRAME: Expected = expected(What::SignalFrame);
+const OUTERMOST: Expected = expected(What::Outermost);
+
+const fn frame(cfa: Value, ra: Value, fp: Value) -> Expected {
+    expected(What::Frame(cfa, ra, fp))
+}
+
+const fn bad(reason: Reason, offset: u32) -> Expected {
+    expected(What::Malformed(reason, offset))
+}
+
+impl Expected {
+    /// The same, of a signal trampoline.
+    const fn signal(self) -> Self {
+        Self {
+            signal: true,
+            ..self
+        }
+    }
+
+    /// The same, with a signed return address.
+    const fn signed(self, key: Key) -> Self {
+        Self {
+            key: Some(key),
+            ..self
+        }
+    }
+
+    /// What the lookup is to yield.
+    pub(crate) fn result(&self) -> Result<Rule, Error> {
+        let rule = match self.what {
+            What::NotFound => return Err(Error::NotFound),
+            What::Malformed(reason, offset) => {
+                return Err(Error::Malformed(Malformed { reason, offset }));
+            }
+            What::SignalFrame => Rule::signal_frame(),
+            What::Outermost => Rule::outermost(),
+            // No lookup yields this error here: they have all the budget they need.
+            What::Frame(cfa, ra, fp) => Rule::frame(cfa, ra, fp).ok_or(Error::Budget)?,
+        };
+
+        Ok(rule.with_signal(self.signal).with_signed_ra(self.key))
+    }
+
+    /// Where that rule is to find the CFA, the return address and the frame pointer.
+    pub(crate) fn values(&self) -> Option<[Value; 3]> {
+        match self.what {
+            What::NotFound | What::Malformed(..) => None,
+            What::SignalFrame | What::Outermost => Some([SAME; 3]),
+            What::Frame(cfa, ra, fp) => Some([cfa, ra, fp]),
+        }
+    }
+}
+
+const SAME: Value = Value::Unchanged;
+
+const fn at_cfa(offset: i32) -> Value {
+    Value::AtCfa(offset)
+}
+
+const fn sp(offset: i32) -> Value {
+    Value::Register(Register::Sp, offset)
+}
+
+const fn fp(offset: i32) -> Value {
+    Value::Register(Register::Fp, offset)
+}
+
+const fn reg(number: u8, offset: i32) -> Value {
+    Value::Register(Register::Other(number), offset)
+}
+
+const fn at_sp(offset: i32) -> Value {
+    Value::AtRegister(Register::Sp, offset)
+}
+
+const fn at_fp(offset: i32) -> Value {
+    Value::AtRegister(Register::Fp, offset)
+}
+
+const fn at_reg(number: u8, offset: i32) -> Value {
+    Value::AtRegister(Register::Other(number), offset)
+}
