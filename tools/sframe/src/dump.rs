@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `sframe dump`: what a table says.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::arch::Arch;
+use crate::elf::{self, Elf, Machine};
+use crate::parse::sframe::{AArch64, Amd64, Attribute, Function, S390x};
+use crate::parse::{Error, Key, Reader};
+use crate::table::{self, Found, Rows, Table};
+use crate::text;
+
+/// Prints the table of a file, or the rules of some addresses; the result is whether all of it
+/// could be had.
+pub fn dump(out: &mut impl Write, path: &Path, addresses: &[u64]) -> Result<bool> {
+    dump_bytes(out, &elf::read(path)?, addresses)
+}
+
+/// The same for the contents of a file.
+pub fn dump_bytes(out: &mut impl Write, data: &[u8], addresses: &[u64]) -> Result<bool> {
+    let elf = Elf::parse(data)?;
+
+    match elf.machine {
+        Machine::X86_64 => dump_elf::<Amd64>(out, &elf, addresses),
+        Machine::AArch64 => dump_elf::<AArch64>(out, &elf, addresses),
+        Machine::S390x => dump_elf::<S390x>(out, &elf, addresses),
+    }
+}
+
+fn dump_elf<A: Arch>(out: &mut impl Write, elf: &Elf<'_>, addresses: &[u64]) -> Result<bool> {
+    let (segment, bytes) = match table::find(elf) {
+        Found::Table { segment, bytes, .. } => (segment, bytes),
+        Found::None => bail!("no table: there is no PT_GNU_SFRAME program header"),
+        Found::Empty => bail!("no table: the PT_GNU_SFRAME program header is empty"),
+        Found::SectionOnly => bail!("a section .sframe, but no PT_GNU_SFRAME program header"),
+        Found::NotLoaded(address) => bail!("nothing is loaded at the table's place, {address:#x}"),
+    };
+    let table = match Table::<A>::read(bytes, segment.address, segment.file_size) {
+        Ok(table) => table,
+        Err(error) => {
+            writeln!(out, "refused: the header: {}", text::error(error))?;
+            return Ok(false);
+        }
+    };
+    let dump = Dump { elf, table };
+
+    if !addresses.is_empty() {
+        let mut all = true;
+        for address in addresses {
+            all &= dump.address(out, *address)?;
+        }
+        return Ok(all);
+    }
+    dump.header(out)?;
+    dump.functions(out)
+}
+
+struct Dump<'f, 'a, A> {
+    elf: &'f Elf<'a>,
+    table: Table<'a, A>,
+}
+
+impl<A: Arch> Dump<'_, '_, A> {
+    fn header(&self, out: &mut impl Write) -> Result<()> {
+        let bytes: [u8; 8] = self.table.bytes.read_array(0).unwrap_or_default();
+        let [_, _, version, flags, abi, fp, ra, aux] = bytes;
+
+        writeln!(
+            out,
+            "table at {:#x}, {} bytes: version {version}, flags {flags:#x}, ABI {abi} ({})",
+            self.table.base,
+            self.table.header.table_len(),
+            A::NAME
+        )?;
+        writeln!(
+            out,
+            "fixed offsets: FP {}, RA {}; auxiliary header {aux} bytes; {} functions, {} rows",
+            fp as i8,
+            ra as i8,
+            self.table.header.functions(),
+            self.table.rows_in_header().unwrap_or_default()
+        )?;
+        Ok(())
+    }
+
+    fn functions(&self, out: &mut impl Write) -> Result<bool> {
+        let mut rows = Rows::new();
+        let mut good = true;
+
+        for function in self.table.index() {
+            let function = match function {
+                Ok(function) => function,
+                Err(error) => {
+                    writeln!(out, "\nrefused: {}", text::error(error))?;
+                    good = false;
+                    continue;
+                }
+            };
+            let result = self.table.rows(&function, &mut rows);
+
+            self.function(out, &function, result.as_ref().ok())?;
+            for (start, rule) in &rows {
+                writeln!(out, "  +{start:#04x} {}", text::rule::<A>(rule))?;
+            }
+            if let Err((error, row)) = result {
+                writeln!(out, "  refused: row {row}: {}", text::error(error))?;
+                good = false;
+            }
+        }
+        Ok(good)
+    }
+
+    fn function(
+        &self,
+        out: &mut impl Write,
+        function: &Function,
+        attribute: Option<&Attribute>,
+    ) -> io::Result<()> {
+        let end = function.start + u64::from(function.size);
+
+        write!(out, "\n{:#x}-{end:#x}", function.start)?;
+        if let Some(name) = self.elf.name(function.start) {
+            write!(out, " {name}")?;
+        }
+        if let Some(attribute) = attribute {
+            if attribute.flexible {
+                write!(out, " [flexible]")?;
+            }
+            if let Some(block) = attribute.block {
+                write!(out, " [repeats every {block} bytes]")?;
+            }
+            if attribute.signal {
+                write!(out, " [signal]")?;
+            }
+            if attribute.key == Key::B {
+                write!(out, " [key B]")?;
+            }
+        }
+        writeln!(out)
+    }
+
+    /// Prints what the kernel finds for an address; the result is whether that is a rule.
+    fn address(&self, out: &mut impl Write, address: u64) -> Result<bool> {
+        let (found, _) = self.table.lookup(address);
+        let function = self.function_of(address);
+        let place = match &function {
+            Some(function) => text::place(
+                self.elf.name(function.start).as_deref(),
+                function.start,
+                address,
+            ),
+            None => format!("{address:#x}"),
+        };
+
+        match found {
+            Ok(rule) => writeln!(out, "{place}: {}", text::rule::<A>(&rule))?,
+            Err(Error::NotFound) => writeln!(out, "{place}: no rule: {}", self.why(address))?,
+            Err(error) => writeln!(out, "{place}: no rule: {}", text::error(error))?,
+        }
+        Ok(found.is_ok())
+    }
+
+    fn function_of(&self, address: u64) -> Option<Function> {
+        self.table.index().flatten().find(|function| {
+            address
+                .checked_sub(function.start)
+                .is_some_and(|offset| offset < u64::from(function.size))
+        })
+    }
+
+    /// Why nothing is known about an address.
+    fn why(&self, address: u64) -> String {
+        if self.function_of(address).is_some() {
+            return "the function has no row there".into();
+        }
+        if !self.elf.is_code((address, address.saturating_add(1))) {
+            return "the address is not in an executable segment".into();
+        }
+        let functions = || self.table.index().flatten();
+        let before = functions().filter(|function| function.start <= address);
+        let after = functions().find(|function| function.start > address);
+        let name = |function: Function| {
+            text::place(
+                self.elf.name(function.start).as_deref(),
+                function.start,
+                function.start,
+            )
+        };
+
+        match (before.last(), after) {
+            (Some(before), Some(after)) => {
+                format!(
+                    "no function there, between {} and {}",
+                    name(before),
+                    name(after)
+                )
+            }
+            (Some(before), None) => format!("no function there, behind {}", name(before)),
+            (None, Some(after)) => format!("no function there, before {}", name(after)),
+            (None, None) => "the table has no functions".into(),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What `check` has to say about a file. The names of the fields are documented in sframe(1).
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// How many problems and differences are kept of each severity. Others are only counted.
+const KEPT: usize = 1000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The kernel accepts the table, and it agrees with `.eh_frame`.
+    Good,
+    /// There is no table.
+    NoTable,
+    /// There is a table, but the kernel does not find it.
+    NotFound,
+    /// The kernel refuses the table, or some of it can never be used.
+    Refused,
+    /// The table contradicts `.eh_frame`.
+    Wrong,
+    /// The file cannot be read.
+    Unreadable,
+}
+
+impl Verdict {
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::NoTable => "no table",
+            Self::NotFound => "not found by the kernel",
+            Self::Refused => "refused",
+            Self::Wrong => "wrong",
+            Self::Unreadable => "unreadable",
+        }
+    }
+
+    /// The status to exit with.
+    pub fn status(self) -> u8 {
+        match self {
+            Self::Good => 0,
+            Self::NoTable | Self::NotFound | Self::Refused | Self::Wrong => 1,
+            Self::Unreadable => 2,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    Error,
+    Warning,
+    Note,
+}
+
+impl Severity {
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct Problem {
+    pub severity: Severity,
+    /// What it is, for programs.
+    pub kind: &'static str,
+    /// What it is, for people.
+    pub text: String,
+    /// Bytes from the start of the table.
+    pub offset: Option<u32>,
+    pub address: Option<u64>,
+}
+
+/// What the table has.
+#[derive(Default, Serialize)]
+pub struct Table {
+    pub address: u64,
+    pub file_offset: u64,
+    pub segment_bytes: u64,
+    pub bytes: u64,
+    pub functions: u64,
+    pub rows: u64,
+    pub flexible_functions: u64,
+    pub repeating_functions: u64,
+    pub signal_functions: u64,
+    pub outermost_rows: u64,
+}
+
+#[derive(Serialize)]
+pub struct Difference {
+    pub address: u64,
+    pub place: String,
+    pub sframe: String,
+    pub eh_frame: String,
+    pub defect: Option<&'static str>,
+}
+
+/// What came of comparing with `.eh_frame`. Places are counted: ranges of addresses in which
+/// neither side changes.
+#[derive(Default, Serialize)]
+pub struct Comparison {
+    pub places: u64,
+    pub equal: u64,
+    pub known_defects: BTreeMap<&'static str, u64>,
+    pub differ: u64,
+    pub without_row: u64,
+    pub without_rule: u64,
+    pub differences: Vec<Difference>,
+}
+
+#[derive(Serialize)]
+pub struct Code {
+    pub name: String,
+    pub address: u64,
+    pub bytes: u64,
+    pub sframe: u64,
+    pub eh_frame: u64,
+}
+
+#[derive(Default, Serialize)]
+pub struct Coverage {
+    pub functions_without_fde: u64,
+    pub fdes: u64,
+    pub fdes_without_function: u64,
+    pub code: Vec<Code>,
+}
+
+#[derive(Default, Serialize)]
+pub struct Sizes {
+    pub sframe: u64,
+    pub eh_frame: Option<u64>,
+    pub eh_frame_hdr: u64,
+}
+
+#[derive(Serialize)]
+pub struct Report {
+    pub file: String,
+    pub verdict: Verdict,
+    /// Why there is nothing more to say.
+    pub reason: Option<String>,
+    pub abi: Option<&'static str>,
+    pub table: Option<Table>,
+    pub errors: u64,
+    pub warnings: u64,
+    pub notes: u64,
+    pub problems: Vec<Problem>,
+    pub comparison: Option<Comparison>,
+    pub coverage: Option<Coverage>,
+    pub sizes: Option<Sizes>,
+}
+
+impl Report {
+    pub fn new(file: String) -> Self {
+        Self {
+            file,
+            verdict: Verdict::Good,
+            reason: None,
+            abi: None,
+            table: None,
+            errors: 0,
+            warnings: 0,
+            notes: 0,
+            problems: Vec::new(),
+            comparison: None,
+            coverage: None,
+            sizes: None,
+        }
+    }
+
+    /// There is nothing more to say.
+    pub fn end(&mut self, verdict: Verdict, reason: String) {
+        self.verdict = verdict;
+        self.reason = Some(reason);
+    }
+
+    /// How many of a severity there are.
+    fn count(&mut self, severity: Severity) -> &mut u64 {
+        match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+            Severity::Note => &mut self.notes,
+        }
+    }
+
+    pub fn add(&mut self, problem: Problem) {
+        let count = self.count(problem.severity);
+
+        *count += 1;
+        if *count <= KEPT as u64 {
+            self.problems.push(problem);
+        }
+    }
+}
+
+impl Comparison {
+    /// Adds a place at which the two sides are not equal.
+    pub fn add(&mut self, difference: impl FnOnce() -> Difference, defect: Option<&'static str>) {
+        let count = match defect {
+            Some(defect) => self.known_defects.entry(defect).or_default(),
+            None => &mut self.differ,
+        };
+
+        *count += 1;
+        if *count <= KEPT as u64 {
+            self.differences.push(difference());
+        }
+    }
+}

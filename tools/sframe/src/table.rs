@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The table of a file: found as the kernel finds it, read with the kernel's parser.
+
+use crate::arch::Arch;
+use crate::elf::{Elf, Segment};
+use crate::parse::sframe::{Attribute, Function, Header};
+use crate::parse::{Budget, Error, Fault, Reader, Rule};
+
+/// Bytes in memory; all others fault.
+#[derive(Clone, Copy)]
+pub struct Bytes<'a>(pub &'a [u8]);
+
+impl Reader for Bytes<'_> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let start = usize::try_from(offset).map_err(|_| Fault)?;
+        let end = start.checked_add(buf.len()).ok_or(Fault)?;
+
+        buf.copy_from_slice(self.0.get(start..end).ok_or(Fault)?);
+        Ok(())
+    }
+}
+
+impl Bytes<'_> {
+    /// Whether there is a control word of four bytes that names register 536870911.
+    pub fn has_bad_register(&self, offset: u32) -> bool {
+        self.read_array(offset.into()) == Ok(0xffff_fffb_u32.to_le_bytes())
+    }
+}
+
+/// Where a table is, or why the kernel has none.
+pub enum Found<'a> {
+    Table {
+        segment: Segment,
+        /// What of it is loaded; it may be shorter than the segment.
+        bytes: Bytes<'a>,
+        /// Where the first byte is in the file.
+        file_offset: u64,
+    },
+    /// Neither program header nor section.
+    None,
+    /// A program header without size.
+    Empty,
+    /// Only a section.
+    SectionOnly,
+    /// A program header that no segment is loaded for.
+    NotLoaded(u64),
+}
+
+/// Finds the table of a file.
+pub fn find<'a>(elf: &Elf<'a>) -> Found<'a> {
+    let Some(segment) = elf.tables.first().copied() else {
+        return match elf.section(".sframe") {
+            Some(section) if section.size != 0 => Found::SectionOnly,
+            _ => Found::None,
+        };
+    };
+
+    if segment.file_size == 0 {
+        return Found::Empty;
+    }
+    let Some((bytes, file_offset)) = elf.loaded_at(segment.address) else {
+        return Found::NotLoaded(segment.address);
+    };
+    let len = usize::try_from(segment.file_size).unwrap_or(usize::MAX);
+    Found::Table {
+        segment,
+        bytes: Bytes(&bytes[..len.min(bytes.len())]),
+        file_offset,
+    }
+}
+
+/// A table whose header is good.
+pub struct Table<'a, A> {
+    pub header: Header<A>,
+    pub bytes: Bytes<'a>,
+    /// Address of its first byte.
+    pub base: u64,
+}
+
+/// A function's rows: where each starts, and its rule.
+pub type Rows = Vec<(u32, Rule)>;
+
+impl<'a, A: Arch> Table<'a, A> {
+    /// What the kernel spends on one stack at most: `UNWIND_TABLES_BUDGET`.
+    const BUDGET: u32 = 128 * 1024;
+
+    pub fn read(bytes: Bytes<'a>, base: u64, len: u64) -> Result<Self, Error> {
+        Ok(Self {
+            header: Header::read(&bytes, len)?,
+            bytes,
+            base,
+        })
+    }
+
+    /// All entries of the index, with an error for each that has none. It ends with the first that
+    /// is not there: those behind it are not, either.
+    pub fn index(&self) -> impl Iterator<Item = Result<Function, Error>> {
+        let mut there = true;
+
+        (0..self.header.functions()).map_while(move |nth| {
+            let mut budget = Budget::new(Self::BUDGET);
+            let function = there.then(|| {
+                self.header
+                    .function(&self.bytes, self.base, nth, &mut budget)
+            });
+            there = function
+                .as_ref()
+                .is_some_and(|result| !matches!(result, Err(Error::Fault)));
+            function
+        })
+    }
+
+    /// Reads the rows of a function into `rows`: all, or those before the error.
+    pub fn rows(&self, function: &Function, rows: &mut Rows) -> Result<Attribute, (Error, usize)> {
+        let mut budget = Budget::new(Self::BUDGET);
+
+        rows.clear();
+        let mut reader = function
+            .rows(&self.header, &self.bytes)
+            .map_err(|error| (error, 0))?;
+        loop {
+            match reader.next(&mut budget) {
+                Ok(None) => return Ok(reader.attribute()),
+                Ok(Some(row)) => match reader.rule(&row) {
+                    Ok(rule) => rows.push((row.start, rule)),
+                    Err(error) => return Err((error, rows.len())),
+                },
+                Err(error) => return Err((error, rows.len())),
+            }
+        }
+    }
+
+    /// What the kernel finds for an address, by its own search; and what it pays for that.
+    pub fn lookup(&self, pc: u64) -> (Result<Rule, Error>, u32) {
+        let mut budget = Budget::new(Self::BUDGET);
+        let rule = self.header.rule(&self.bytes, self.base, pc, &mut budget);
+
+        (rule, Self::BUDGET - budget.left())
+    }
+
+    /// How many rows the header says there are; nothing depends on it.
+    pub fn rows_in_header(&self) -> Option<u32> {
+        self.bytes.read_array(0xc).ok().map(A::u32)
+    }
+}
+
+/// The row that holds at `offset` bytes into a function, and the offset at which it ends there.
+pub fn row_at(rows: &Rows, block: Option<u8>, size: u32, offset: u32) -> (Option<usize>, u32) {
+    let within = block.map_or(offset, |block| offset % u32::from(block));
+    let count = rows.partition_point(|(start, _)| *start <= within);
+    let end = match (rows.get(count), block) {
+        (Some((next, _)), _) => offset.saturating_add(next - within),
+        (None, Some(block)) => offset.saturating_add(u32::from(block) - within),
+        (None, None) => size,
+    };
+
+    (count.checked_sub(1), end.min(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_blocks_repeat() {
+        let rows = vec![(0, Rule::outermost()), (11, Rule::outermost())];
+
+        assert_eq!(row_at(&rows, Some(16), 40, 0), (Some(0), 11));
+        assert_eq!(row_at(&rows, Some(16), 40, 27), (Some(1), 32));
+        assert_eq!(row_at(&rows, Some(16), 40, 32), (Some(0), 40));
+        assert_eq!(row_at(&rows, None, 40, 12), (Some(1), 40));
+        assert_eq!(row_at(&rows[1..].to_vec(), None, 40, 3), (None, 11));
+    }
+
+    #[test]
+    fn bytes_end() {
+        let bytes = Bytes(&[1, 2, 3]);
+
+        assert_eq!(bytes.read_array(1), Ok([2, 3]));
+        assert_eq!(bytes.read_array::<2>(2), Err(Fault));
+        assert_eq!(bytes.read_array::<1>(u64::MAX), Err(Fault));
+    }
+}
