@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a reader says of an address, in terms that all readers share.
+
+use std::fmt;
+
+/// An architecture, as tables name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abi {
+    AArch64,
+    Amd64,
+    S390x,
+}
+
+impl Abi {
+    /// The one with this identifier in a table's header.
+    pub fn from_id(id: u8) -> Option<Self> {
+        match id {
+            2 => Some(Self::AArch64),
+            3 => Some(Self::Amd64),
+            4 => Some(Self::S390x),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AArch64 => "aarch64",
+            Self::Amd64 => "x86-64",
+            Self::S390x => "s390x",
+        }
+    }
+
+    /// DWARF number of the stack pointer.
+    pub fn sp(self) -> u32 {
+        match self {
+            Self::AArch64 => 31,
+            Self::Amd64 => 7,
+            Self::S390x => 15,
+        }
+    }
+
+    /// DWARF number of the frame pointer.
+    pub fn fp(self) -> u32 {
+        match self {
+            Self::AArch64 => 29,
+            Self::Amd64 => 6,
+            Self::S390x => 11,
+        }
+    }
+
+    /// Where the return address is if a row does not say.
+    pub fn default_ra(self) -> Value {
+        match self {
+            Self::Amd64 => Value::AtCfa(-8),
+            Self::AArch64 | Self::S390x => Value::Unchanged,
+        }
+    }
+}
+
+/// Where a caller's value is. Registers have DWARF numbers, offsets are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    Unchanged,
+    AtCfa(i32),
+    Register(u32, i32),
+    AtRegister(u32, i32),
+}
+
+/// Where a caller's registers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    pub cfa: Value,
+    pub ra: Value,
+    pub fp: Value,
+    /// The return address is signed.
+    pub signed: bool,
+}
+
+/// What a reader says of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The table says nothing about it.
+    Nothing,
+    /// It is in a signal trampoline that has no rows.
+    NoRows,
+    /// There is no caller.
+    Outermost,
+    /// There is a caller.
+    Frame(Frame),
+    /// The reader refuses what it finds.
+    Refused(&'static str),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unchanged => write!(f, "u"),
+            Self::AtCfa(offset) => write!(f, "(cfa{offset:+})"),
+            Self::Register(register, offset) => write!(f, "r{register}{offset:+}"),
+            Self::AtRegister(register, offset) => write!(f, "(r{register}{offset:+})"),
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => write!(f, "nothing"),
+            Self::NoRows => write!(f, "signal trampoline without rows"),
+            Self::Outermost => write!(f, "outermost"),
+            Self::Refused(why) => write!(f, "refused: {why}"),
+            Self::Frame(frame) => {
+                write!(f, "CFA {} FP {} RA {}", frame.cfa, frame.fp, frame.ra)?;
+                if frame.signed {
+                    write!(f, " signed")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A row, and where it starts: from the function's start, or from that of its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub start: u64,
+    pub answer: Answer,
+}
+
+/// A function with all its rows, as a listing has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    pub start: u64,
+    pub size: u64,
+    pub signal: bool,
+    pub flexible: bool,
+    /// Size of the block that it repeats, if it does; 0 if the listing does not say.
+    pub block: Option<u64>,
+    /// Return addresses are signed with key B.
+    pub key_b: bool,
+    pub rows: Vec<Row>,
+}
+
+impl Function {
+    pub fn holds(&self, pc: u64) -> bool {
+        pc.wrapping_sub(self.start) < self.size
+    }
+
+    /// What its rows say of `pc`, which it must hold.
+    pub fn answer(&self, pc: u64) -> Answer {
+        let offset = pc - self.start;
+        let wanted = self.block.map_or(offset, |block| offset % block);
+        let below = self.rows.partition_point(|row| row.start <= wanted);
+
+        match self.rows[..below].last() {
+            Some(row) => row.answer,
+            None if self.rows.is_empty() && self.signal => Answer::NoRows,
+            None => Answer::Nothing,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Does the kernel's parser read tables as others do?
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use unwind_readers::agree::{self, Agreement, Report};
+use unwind_readers::file::File;
+use unwind_readers::known::{Known, LIBSFRAME, SIMPLE_FRAME};
+use unwind_readers::table;
+
+/// Compare the parser with readelf, libsframe and simple-frame-rs in every row and at every
+/// address of files with SFrame tables.
+#[derive(Parser)]
+struct Arguments {
+    /// Also the files of a corpus: lines PROGRAM VARIANT ABI PATH
+    #[arg(long)]
+    list: Option<PathBuf>,
+    /// The tool that compares rows with .eh_frame
+    #[arg(long)]
+    sframe_tool: Option<PathBuf>,
+    files: Vec<PathBuf>,
+}
+
+/// A file, and what it is called.
+struct Input {
+    name: String,
+    path: PathBuf,
+}
+
+fn inputs(arguments: &Arguments) -> Result<Vec<Input>> {
+    let mut inputs: Vec<Input> = arguments
+        .files
+        .iter()
+        .map(|path| Input {
+            name: path.display().to_string(),
+            path: path.clone(),
+        })
+        .collect();
+
+    if let Some(list) = &arguments.list {
+        let text = std::fs::read_to_string(list).with_context(|| list.display().to_string())?;
+        let near = list.parent().unwrap_or(Path::new(""));
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let columns: Vec<&str> = line.split_whitespace().collect();
+            let [program, variant, _, path] = columns[..] else {
+                bail!("{}: not PROGRAM VARIANT ABI PATH: '{line}'", list.display());
+            };
+            inputs.push(Input {
+                name: format!("{program} {variant}"),
+                // A path that is absolute stays.
+                path: near.join(path),
+            });
+        }
+    }
+    ensure!(!inputs.is_empty(), "no files are given");
+    Ok(inputs)
+}
+
+/// A bar that is shown only to a terminal: all addresses of all files.
+fn progress(inputs: &[Input]) -> Result<ProgressBar> {
+    let mut addresses = 0;
+
+    for input in inputs {
+        let code = File::read(&input.path)?.code;
+        addresses += code
+            .iter()
+            .map(|range| range.end - range.start)
+            .sum::<u64>();
+    }
+    let style = ProgressStyle::with_template("{msg:24!} {wide_bar} {percent}% {eta}")?;
+    Ok(ProgressBar::new(addresses).with_style(style))
+}
+
+fn line(name: &str, report: &Report) -> Vec<String> {
+    let pcs = |agreement: &Agreement| format!("{} / {}", agreement.equal, agreement.known_total());
+    let dwarf = report.dwarf.as_ref().map_or("SKIP".into(), |dwarf| {
+        let known: Vec<String> = dwarf
+            .known
+            .iter()
+            .map(|(name, count)| format!("{name}: {count}"))
+            .collect();
+        format!(
+            "{} / {}",
+            dwarf.equal,
+            if known.is_empty() {
+                "0".into()
+            } else {
+                known.join(", ")
+            }
+        )
+    });
+
+    vec![
+        name.into(),
+        report.abi.name().into(),
+        report.functions.to_string(),
+        report.rows.to_string(),
+        report.pcs.to_string(),
+        report.readelf_rows.to_string(),
+        pcs(&report.libsframe),
+        pcs(&report.simple_frame),
+        dwarf,
+    ]
+}
+
+/// What the known differences of a reader are, and how often they were met.
+fn print_known<'a>(
+    reader: &str,
+    known: &[Known],
+    agreements: impl Iterator<Item = &'a Agreement> + Clone,
+) {
+    for known in known {
+        let counts = agreements
+            .clone()
+            .filter_map(|agreement| agreement.known.get(known.name));
+        let (name, why) = (known.name, known.why);
+        println!(
+            "known: {reader}, {name}: {} pcs: {why}",
+            counts.sum::<u64>()
+        );
+    }
+}
+
+fn run() -> Result<u64> {
+    let arguments = Arguments::parse();
+    let inputs = inputs(&arguments)?;
+    let tool = arguments.sframe_tool.as_deref();
+    let progress = progress(&inputs)?;
+    let mut reports = Vec::new();
+    let mut unexplained = 0;
+
+    for input in inputs {
+        progress.set_message(input.name.clone());
+        let report = agree::compare(&input.path, tool, &progress)
+            .with_context(|| input.path.display().to_string())?;
+        progress.suspend(|| {
+            for text in &report.unexplained.first {
+                eprintln!("{}: {text}", input.path.display());
+            }
+        });
+        unexplained += report.unexplained.count;
+        reports.push((input.name, report));
+    }
+    progress.finish_and_clear();
+
+    let titles = [
+        "file",
+        "ABI",
+        "functions",
+        "rows",
+        "pcs",
+        "readelf rows equal",
+        "libsframe pcs equal / known",
+        "simple-frame-rs pcs equal / known",
+        "DWARF places equal / known",
+    ];
+    let mut lines = vec![titles.map(String::from).to_vec()];
+    lines.extend(reports.iter().map(|(name, report)| line(name, report)));
+    print!("{}", table::format(&lines, 2));
+    let reports = reports.iter().map(|(_, report)| report);
+    print_known(
+        "libsframe",
+        LIBSFRAME,
+        reports.clone().map(|report| &report.libsframe),
+    );
+    print_known(
+        "simple-frame-rs",
+        SIMPLE_FRAME,
+        reports.map(|report| &report.simple_frame),
+    );
+    if tool.is_none() {
+        println!("SKIP: comparison with DWARF: --sframe-tool does not name the tool for it");
+    }
+    Ok(unexplained)
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(count) => {
+            eprintln!("error: {count} differences that nothing explains");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

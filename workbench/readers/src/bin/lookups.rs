@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Lookups of one reader, for valgrind to count the instructions of.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use unwind_readers::file::File;
+use unwind_readers::lookups::Tables;
+
+/// Look an address of each function up, again and again. Prints how many there are.
+#[derive(Parser)]
+struct Arguments {
+    file: PathBuf,
+    /// Which reader; without one, all are listed
+    #[arg(requires = "passes")]
+    reader: Option<String>,
+    /// How often each address is looked up
+    passes: Option<u32>,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let file = File::read(&arguments.file)?;
+    let tables = Tables::new(&file)?;
+    let mut readers = tables.readers();
+
+    let Some(name) = arguments.reader else {
+        readers
+            .iter()
+            .for_each(|reader| println!("{}", reader.name));
+        return Ok(());
+    };
+    let reader = readers.iter_mut().find(|reader| reader.name == name);
+    let reader = reader.context("there is no such reader")?;
+    for _ in 0..arguments.passes.unwrap_or(0) {
+        reader.pass();
+    }
+    println!("{}", tables.pcs.len());
+    Ok(())
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's parser.
+
+use anyhow::{Result, anyhow, bail};
+
+use crate::answer::{self, Abi, Answer, Frame, Function, Row};
+use crate::parse::sframe::{self, AArch64, Amd64, Header, S390x};
+use crate::parse::{Budget, Error, Fault, Key, Malformed, Reader, Register, Rule, Value};
+
+/// A table in memory of our own.
+struct Slice<'a>(&'a [u8]);
+
+impl Reader for Slice<'_> {
+    #[inline]
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let start = usize::try_from(offset).map_err(|_| Fault)?;
+        let bytes = self.0.get(start..).and_then(|bytes| bytes.get(..buf.len()));
+
+        buf.copy_from_slice(bytes.ok_or(Fault)?);
+        Ok(())
+    }
+}
+
+enum AnyHeader {
+    AArch64(Header<AArch64>),
+    Amd64(Header<Amd64>),
+    S390x(Header<S390x>),
+}
+
+/// Does the same with the header, whatever its architecture.
+macro_rules! with_header {
+    ($table:expr, $header:ident => $do:expr) => {
+        match &$table.header {
+            AnyHeader::AArch64($header) => $do,
+            AnyHeader::Amd64($header) => $do,
+            AnyHeader::S390x($header) => $do,
+        }
+    };
+}
+
+/// A table, as the parser knows it.
+pub struct Table<'a> {
+    pub abi: Abi,
+    header: AnyHeader,
+    bytes: Slice<'a>,
+    base: u64,
+}
+
+/// What the parser has found: for the bench, which does not want it taken apart.
+pub struct Found(Rule);
+
+impl<'a> Table<'a> {
+    /// The table `bytes` that stands at address `base`.
+    pub fn new(bytes: &'a [u8], base: u64) -> Result<Self> {
+        let len = bytes.len() as u64;
+        let Some(abi) = bytes.get(4).copied().and_then(Abi::from_id) else {
+            bail!("the table is of no known architecture");
+        };
+        let bytes = Slice(bytes);
+        let header = match abi {
+            Abi::AArch64 => Header::read(&bytes, len).map(AnyHeader::AArch64),
+            Abi::Amd64 => Header::read(&bytes, len).map(AnyHeader::Amd64),
+            Abi::S390x => Header::read(&bytes, len).map(AnyHeader::S390x),
+        };
+
+        Ok(Self {
+            abi,
+            header: header.map_err(|error| anyhow!("header: {}", text(error)))?,
+            bytes,
+            base,
+        })
+    }
+
+    /// What the parser finds at `pc`, as it is.
+    pub fn find(&self, pc: u64) -> Option<Found> {
+        self.rule(pc).ok().map(Found)
+    }
+
+    /// What the parser says of `pc`.
+    pub fn answer(&self, pc: u64) -> Answer {
+        match self.rule(pc) {
+            Ok(rule) => answer_of(self.abi, &rule),
+            Err(Error::NotFound) => Answer::Nothing,
+            Err(error) => Answer::Refused(text(error)),
+        }
+    }
+
+    /// What was found, in terms that all readers share.
+    pub fn answer_of(&self, found: &Found) -> Answer {
+        answer_of(self.abi, &found.0)
+    }
+
+    /// All functions with all rows.
+    pub fn functions(&self) -> Result<Vec<Function>> {
+        with_header!(self, header => {
+            (0..header.functions())
+                .map(|nth| self.function(header, nth))
+                .collect::<Result<_, _>>()
+        })
+        .map_err(|error| anyhow!("{}", text(error)))
+    }
+
+    #[inline]
+    fn rule(&self, pc: u64) -> Result<Rule, Error> {
+        let mut budget = Budget::new(u32::MAX);
+
+        with_header!(self, header => header.rule(&self.bytes, self.base, pc, &mut budget))
+    }
+
+    fn function<A: sframe::Abi>(&self, header: &Header<A>, nth: u32) -> Result<Function, Error> {
+        let mut budget = Budget::new(u32::MAX);
+        let function = header.function(&self.bytes, self.base, nth, &mut budget)?;
+        let mut rows = function.rows(header, &self.bytes)?;
+        let attribute = rows.attribute();
+        let mut listed = Vec::new();
+
+        while let Some(row) = rows.next(&mut budget)? {
+            listed.push(Row {
+                start: row.start.into(),
+                answer: answer_of(self.abi, &rows.rule(&row)?),
+            });
+        }
+        Ok(Function {
+            start: function.start,
+            size: function.size.into(),
+            signal: attribute.signal,
+            flexible: attribute.flexible,
+            block: attribute.block.map(u64::from),
+            key_b: attribute.key == Key::B,
+            rows: listed,
+        })
+    }
+}
+
+/// What an error says, without its place.
+fn text(error: Error) -> &'static str {
+    match error {
+        Error::NotFound => "not found",
+        Error::Fault => "beyond the table",
+        Error::Malformed(Malformed { reason, .. }) => reason.text(),
+        Error::Budget => "too much work",
+    }
+}
+
+fn answer_of(abi: Abi, rule: &Rule) -> Answer {
+    if rule.is_outermost() {
+        return Answer::Outermost;
+    }
+    if rule.cfa() == Value::Unchanged {
+        return Answer::NoRows;
+    }
+    Answer::Frame(Frame {
+        cfa: value_of(abi, rule.cfa()),
+        ra: value_of(abi, rule.ra()),
+        fp: value_of(abi, rule.fp()),
+        signed: rule.signed_ra().is_some(),
+    })
+}
+
+fn value_of(abi: Abi, value: Value) -> answer::Value {
+    let number = |register| match register {
+        Register::Sp => abi.sp(),
+        Register::Fp => abi.fp(),
+        Register::Other(number) => number.into(),
+    };
+
+    match value {
+        Value::Unchanged => answer::Value::Unchanged,
+        Value::AtCfa(offset) => answer::Value::AtCfa(offset),
+        Value::Register(register, offset) => answer::Value::Register(number(register), offset),
+        Value::AtRegister(register, offset) => answer::Value::AtRegister(number(register), offset),
+    }
+}
