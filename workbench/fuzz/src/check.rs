@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What holds of every lookup, in any table.
+
+use crate::memory::Memory;
+use crate::parse::sframe::{Abi, Header};
+use crate::parse::{Budget, Error, Malformed, Packed, Reason, Register, Rule, Value};
+
+/// What all reads in an index cost: 32 halve any, and 8 more look at equals.
+const INDEX: u32 = 4 * (32 + 8);
+/// What all rows of a function cost.
+const ROWS: u32 = u16::MAX as u32;
+
+/// Looks `pc` up in the table of `len` bytes that `memory` is, standing at `base`, with a budget of
+/// `units`.
+pub(crate) fn lookup<A: Abi>(
+    memory: &Memory<'_>,
+    len: u64,
+    base: u64,
+    pc: u64,
+    units: u32,
+) -> Result<Rule, Error> {
+    let mut budget = Budget::new(units);
+    let header = Header::<A>::read(memory, len);
+    let header_reads = memory.reads();
+
+    assert!(header_reads <= 1, "a header in {header_reads} pieces");
+    if let Ok(header) = &header {
+        assert!(header.table_len() <= len, "a table longer than told");
+    }
+    let result = header.and_then(|header| header.rule(memory, base, pc, &mut budget));
+
+    assert!(budget.left() <= units, "a budget grew");
+    let spent = units - budget.left();
+    let reads = memory.reads() - header_reads;
+    // The attribute and the data words are not paid for.
+    assert!(reads <= spent + 2, "{reads} reads for {spent} units");
+    if result == Err(Error::Budget) {
+        assert_eq!(budget.left(), 0, "a budget was not used up");
+    } else {
+        assert!(spent <= INDEX + ROWS, "{spent} units for one lookup");
+    }
+    assert_eq!(result == Err(Error::Fault), memory.faulted());
+
+    match result {
+        Ok(rule) => check_rule::<A>(rule),
+        Err(Error::Malformed(malformed)) => check_malformed(malformed, len),
+        Err(_) => {}
+    }
+    result
+}
+
+/// What is malformed has a name, and is inside the table or missing at its end.
+fn check_malformed(malformed: Malformed, len: u64) {
+    assert!(Reason::ALL.contains(&malformed.reason));
+    assert!(!malformed.reason.text().is_empty());
+    assert!(
+        u64::from(malformed.offset) <= len,
+        "{malformed:?} in a table of {len} bytes"
+    );
+}
+
+/// A rule keeps its invariants, and means what it was made of.
+pub(crate) fn check_rule<A: Abi>(rule: Rule) {
+    let (cfa, ra, fp) = (rule.cfa(), rule.ra(), rule.fp());
+
+    for value in [cfa, ra, fp] {
+        check_register::<A>(value);
+    }
+    assert!(A::SIGNED_RA || rule.signed_ra().is_none());
+    match Rule::frame(cfa, ra, fp) {
+        Some(frame) => {
+            let again = frame
+                .with_signal(rule.is_signal())
+                .with_signed_ra(rule.signed_ra());
+            assert_eq!(again, rule);
+            assert!(!rule.is_outermost());
+            assert!(ra != Value::Unchanged || A::FIXED_RA == 0);
+        }
+        None => {
+            let outermost = Rule::outermost().with_signal(rule.is_signal());
+            assert!(rule == outermost || rule == Rule::signal_frame());
+            assert_eq!([cfa, ra, fp], [Value::Unchanged; 3]);
+        }
+    }
+    check_packed(rule);
+}
+
+/// A value's register is one of the architecture's.
+fn check_register<A: Abi>(value: Value) {
+    if let Value::Register(Register::Other(number), _)
+    | Value::AtRegister(Register::Other(number), _) = value
+    {
+        assert!(number < A::REGISTERS);
+        assert!(![A::SP, A::FP].contains(&number.into()));
+    }
+}
+
+/// A rule of a common shape can be packed, and no other rule comes out.
+fn check_packed(rule: Rule) {
+    let packed = Packed::new(Some(rule));
+    let small = |value, bits: u32| match value {
+        Value::Unchanged => true,
+        Value::Register(Register::Sp | Register::Fp, offset) | Value::AtCfa(offset) => {
+            (-1 << (bits - 1)..1 << (bits - 1)).contains(&offset)
+        }
+        _ => false,
+    };
+    let saved = |value| matches!(value, Value::Unchanged | Value::AtCfa(_)) && small(value, 17);
+    let common = rule.cfa() != Value::Unchanged
+        && small(rule.cfa(), 22)
+        && saved(rule.ra())
+        && saved(rule.fp());
+    let named = rule == Rule::outermost() || rule == Rule::signal_frame();
+
+    assert_eq!(packed.is_some(), common || named, "{rule:?}");
+    if let Some(packed) = packed {
+        assert_eq!(packed.rule(), Some(rule));
+    }
+}
+
+/// Every word means something, and the same once it has been packed again.
+pub(crate) fn check_word(word: u64) {
+    let known = Packed(word).rule();
+    let again = Packed::new(known).map(Packed::rule);
+
+    assert_eq!(again, Some(known), "{word:#x}");
+}

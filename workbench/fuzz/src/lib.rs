@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Searches for tables that the kernel's parser cannot take.
+//!
+//! Each target turns arbitrary bytes into a table and what is asked of it, asks, and panics if the
+//! answer breaks a promise. libFuzzer makes up the bytes, and keeps those that reach new code.
+//!
+//! `kernel/unwind/tables/parse` uses nothing but `core`, so its files are compiled here as they
+//! stand.
+
+#![forbid(unsafe_code)]
+
+// The kernel's files have the kernel's format.
+#[rustfmt::skip]
+#[path = "../../../kernel/unwind/tables/parse/mod.rs"]
+mod parse;
+
+mod changing;
+mod check;
+mod input;
+mod lookup;
+mod memory;
+mod mutate;
+
+pub use changing::changing;
+pub use lookup::lookup;
+pub use mutate::mutate;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whole tables: searching and listing agree.
+
+use crate::check;
+use crate::input::{ENOUGH, Input, Target};
+use crate::memory::Memory;
+use crate::parse::sframe::{Abi, Function, Header};
+use crate::parse::{Budget, Error, Rule};
+
+/// What listing a table may cost; nothing is compared in one that costs more.
+const UNITS: u32 = 2000;
+/// How many functions that share a start a search looks at, behind the last one.
+const EQUALS: usize = 8;
+
+/// A function, as it is listed.
+struct Listed {
+    function: Function,
+    block: Option<u8>,
+    signal: bool,
+    /// The rows' starts and rules.
+    rows: Vec<(u64, Rule)>,
+}
+
+impl Listed {
+    /// Reads a function and all its rows.
+    fn read<A: Abi>(
+        header: &Header<A>,
+        memory: &Memory<'_>,
+        base: u64,
+        nth: u32,
+        budget: &mut Budget,
+    ) -> Result<Self, Error> {
+        let units = budget.left();
+        let function = header.function(memory, base, nth, budget)?;
+        assert!(function.start.checked_add(function.size.into()).is_some());
+        let mut rows = function.rows(header, memory)?;
+        let mut listed = Vec::new();
+
+        while let Some(row) = rows.next(budget)? {
+            let rule = rows.rule(&row)?;
+            check::check_rule::<A>(rule);
+            listed.push((row.start.into(), rule));
+        }
+        let attribute = rows.attribute();
+        let limit = attribute.block.map_or(function.size.max(1), u32::from);
+        assert_eq!(listed.len(), usize::from(attribute.rows));
+        assert!(
+            (units - budget.left()) as usize > listed.len(),
+            "not paid for"
+        );
+        assert!(listed.is_sorted_by(|(one, _), (next, _)| one < next));
+        assert!(listed.iter().all(|(start, _)| *start < limit.into()));
+        Ok(Self {
+            function,
+            block: attribute.block,
+            signal: attribute.signal,
+            rows: listed,
+        })
+    }
+
+    /// The rule at byte `offset` of the function.
+    fn rule(&self, offset: u64) -> Result<Rule, Error> {
+        let wanted = self.block.map_or(offset, |block| offset % u64::from(block));
+        let below = self.rows.iter().rfind(|(start, _)| *start <= wanted);
+
+        if offset >= self.function.size.into() {
+            Err(Error::NotFound)
+        } else if self.rows.is_empty() && self.signal {
+            Ok(Rule::signal_frame())
+        } else {
+            below.map(|(_, rule)| *rule).ok_or(Error::NotFound)
+        }
+    }
+
+    /// Where the rule may change: both sides of each place, in the first block and the last one.
+    fn places(&self) -> impl Iterator<Item = u64> {
+        let size = u64::from(self.function.size);
+        let end = size.saturating_sub(1);
+        let last = self.block.map_or(0, |block| end - end % u64::from(block));
+        let starts = self.rows.iter().map(|(start, _)| *start);
+
+        starts
+            .flat_map(move |start| [start, last + start])
+            .chain([0, last, size])
+            .flat_map(|place| [place, place.saturating_sub(1)])
+    }
+}
+
+/// Lists a table; none if it has an error anywhere, or is not sorted.
+fn list<A: Abi>(header: &Header<A>, memory: &Memory<'_>, base: u64) -> Option<Vec<Listed>> {
+    let mut budget = Budget::new(UNITS);
+    let behind = header.function(memory, base, header.functions(), &mut budget);
+    assert!(matches!(behind, Err(Error::NotFound)), "one too many");
+
+    let listed: Option<Vec<_>> = (0..header.functions())
+        .map(|nth| Listed::read(header, memory, base, nth, &mut budget).ok())
+        .collect();
+
+    listed.filter(|all| all.is_sorted_by_key(|listed| listed.function.start))
+}
+
+/// Whether a search sees the first of `functions`, and where the next one starts behind it.
+///
+/// Of functions that share a start it sees the last one that is not empty, if that is near.
+fn visible(functions: &[Listed]) -> Option<u64> {
+    let (first, rest) = functions.split_first()?;
+    let start = first.function.start;
+    let equals = rest.partition_point(|next| next.function.start == start);
+    let hidden = rest[..equals].iter().any(|next| next.function.size != 0);
+    let next = rest
+        .get(equals)
+        .map_or(u64::MAX, |next| next.function.start);
+
+    (first.function.size != 0 && !hidden && equals <= EQUALS).then_some(next)
+}
+
+struct Mutate;
+
+impl Mutate {
+    /// A lookup with enough units.
+    fn rule<A: Abi>(input: &Input<'_>, pc: u64) -> Result<Rule, Error> {
+        check::lookup::<A>(&Memory::new(input), input.len, input.base, pc, ENOUGH)
+    }
+
+    /// Each function that a search sees has the rules that are listed, and none around.
+    fn compare<A: Abi>(input: &Input<'_>, all: &[Listed]) {
+        for nth in 0..all.len() {
+            let Some(next) = visible(&all[nth..]) else {
+                continue;
+            };
+            let listed = &all[nth];
+            for offset in listed.places() {
+                let pc = listed.function.start.saturating_add(offset);
+                if pc < next {
+                    let found = Self::rule::<A>(input, pc);
+                    assert_eq!(found, listed.rule(offset), "at {pc:#x}, function {nth}");
+                }
+            }
+        }
+        if let Some(before) = all
+            .first()
+            .and_then(|all| all.function.start.checked_sub(1))
+        {
+            assert_eq!(Self::rule::<A>(input, before), Err(Error::NotFound));
+        }
+    }
+}
+
+impl Target for Mutate {
+    fn run<A: Abi>(&self, input: &Input<'_>) {
+        let memory = Memory::new(input);
+        let Ok(header) = Header::<A>::read(&memory, input.len) else {
+            return;
+        };
+        let _ = Self::rule::<A>(input, input.pc);
+
+        // Near functions, whether or not others are malformed.
+        let distance = input.pc.wrapping_sub(input.base) & 0xff;
+        let mut budget = Budget::new(UNITS);
+        for nth in (0..header.functions()).take(16) {
+            let Ok(function) = header.function(&memory, input.base, nth, &mut budget) else {
+                break;
+            };
+            for pc in [function.start, function.start.wrapping_add(distance)] {
+                let _ = Self::rule::<A>(input, pc);
+            }
+        }
+        if let Some(all) = list(&header, &Memory::new(input), input.base) {
+            Self::compare::<A>(input, &all);
+        }
+    }
+}
+
+/// Lists a table, and looks up what was listed.
+pub fn mutate(data: &[u8]) {
+    if let Some(input) = Input::new(data) {
+        input.run(&Mutate);
+    }
+}
