@@ -12,8 +12,8 @@ export JOBS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run check check-host check-vm check-long bench tree refresh series \
-	kernel shell rootfs clean clean-cache
+.PHONY: help run check check-host check-vm check-long agree fuzz bench bench-host \
+	tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
 	@echo 'Targets:'
@@ -25,6 +25,7 @@ help: ## list the targets
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
 # UNWIND_CACHE= where downloads are kept (default: ~/.cache/linux-unwind-tables)
+# FUZZ_SECONDS= how long `fuzz' takes for each of its targets (default: 60)
 # JOBS=         how many jobs a build runs (default: one per processor)
 
 run: ## build everything and show it at work, in a virtual machine
@@ -42,8 +43,17 @@ check-vm: ## tests in a virtual machine
 check-long: ## tests that take long
 	@$(LOCKED) $(WB)/check/run long
 
+agree: ## compare the parser with other readers of tables
+	@$(LOCKED) $(WB)/readers/agree
+
+fuzz: ## look for tables that the parser cannot take
+	@$(LOCKED) $(WB)/fuzz/run $(FUZZ_SECONDS)
+
 bench: ## measure what the series costs
 	@$(LOCKED) $(WB)/measure/bench
+
+bench-host: ## measure what a lookup costs, and other readers'
+	@$(LOCKED) $(WB)/readers/bench
 
 tree: ## make or update build/tree: the base kernel and the series as commits
 	@$(LOCKED) $(WB)/tree/assemble

@@ -13,18 +13,39 @@ part_host() {
 	check "checkpatch" enter bash -c ". $WORKBENCH/check/series.sh; checkpatch"
 	check "rustfmt" enter bash -c ". $WORKBENCH/check/series.sh; rustfmt_clean"
 	check "kernel-doc" enter bash -c ". $WORKBENCH/check/series.sh; kernel_doc"
+	check "documentation lists each reason" enter bash -c ". $WORKBENCH/check/series.sh; documented_reasons"
+	check "manual page" enter mandoc -T lint -W warning "$TOP/tools/sframe/sframe.1"
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
 	check "host tools: rustfmt" enter "$WORKBENCH/host/build" fmt --check
 	check "host tools: clippy" enter "$WORKBENCH/host/build" clippy --all-targets -- -D warnings
 	UNWIND_DEMO_LUA=$BUILD/demo/lua \
 		check "parser and host tools" enter "$WORKBENCH/host/build" test -- --nocapture
 	count_cargo "$logs/check-parser-and-host-tools.log"
+	part_tables
 	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
 	check "no warnings in that build" no_warnings "$logs/build-series.log"
 	check "no warnings with W=1 and clippy" lint
-	check "no panic in the kernel's object" enter bash -c ". $WORKBENCH/check/series.sh; no_panic"
+	check "no way to a panic in the kernel's object" enter bash -c ". $WORKBENCH/check/series.sh; no_panic"
+	check "KUnit in User Mode Linux" enter bash -c ". $WORKBENCH/check/series.sh; kunit_um" &&
+		count_kunit unwind_tables_parse "$logs/check-KUnit-in-User-Mode-Linux.log"
 	check "kernel builds without Rust" "$WORKBENCH/vm/kernel" off
 	check "no warnings in that build" no_warnings "$logs/build-off.log"
+}
+
+# The parser against other readers, as a tool, and on what a fuzzer has found.
+part_tables() {
+	check "corpus of programs with tables" enter "$WORKBENCH/corpus/build" || return
+	check "sframe: rustfmt" enter "$WORKBENCH/readers/sframe" fmt --check
+	check "sframe: clippy" enter "$WORKBENCH/readers/sframe" clippy --all-targets -- -D warnings
+	check "sframe: tests" enter "$WORKBENCH/readers/sframe" test
+	count_cargo "$logs/check-sframe--tests.log"
+	check "readers: rustfmt" enter "$WORKBENCH/readers/build" fmt --check
+	check "readers: clippy" enter "$WORKBENCH/readers/build" clippy --all-targets -- -D warnings
+	check "readers: tests" enter "$WORKBENCH/readers/build" test
+	count_cargo "$logs/check-readers--tests.log"
+	check "agreement with other readers" enter "$WORKBENCH/readers/agree" &&
+		cat "$logs/check-agreement-with-other-readers.log"
+	check "fuzz: inputs that were kept" "$WORKBENCH/fuzz/run" replay
 }
 
 every_file_has_a_licence() {
@@ -57,7 +78,8 @@ part_vm() {
 	check "kselftests build" enter bash -c ". $WORKBENCH/check/series.sh; build_selftests" || return
 
 	check "guest: KUnit and kselftests" selftests series series 400 1
-	count_kunit "$logs/selftests-series.console"
+	count_kunit unwind_tables_parse "$logs/selftests-series.console"
+	count_kunit unwind_tables "$logs/selftests-series.console"
 	count_selftests series
 	check "guest without tables: kselftests" selftests off off 400 100
 	count_frame_pointers
@@ -66,16 +88,16 @@ part_vm() {
 
 selftests() { # NAME KERNEL TIMEOUT DAMAGE-STEP
 	enter "$WORKBENCH/vm/boot" --timeout "$3" \
-		--append "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables" \
+		--append "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables*" \
 		"selftests-$1" "$(kernel_dir "$2")" "$WORKBENCH/check/guest" "$BUILD/selftests" "$OUT/selftests-$1" "$4"
 }
 
-# The suite's tests stand in the kernel's log.
-count_kunit() { # CONSOLE
-	local tests=$BUILD/check/kunit.tap
+# A suite's tests stand in the kernel's log.
+count_kunit() { # SUITE LOG
+	local tests=$BUILD/check/kunit-$1.tap
 
-	sed -n '/# Subtest: unwind_tables/,/^\(not \)\?ok [0-9]* unwind_tables/p' "$1" |
-		grep -E '^ +(1\.\.|(not )?ok )' | tr -d '\r' >"$tests"
+	tr -d '\r' <"$2" | sed -n "/# Subtest: $1\$/,/^\(not \)\?ok [0-9]* $1\>/p" |
+		grep -E '^ +(1\.\.|(not )?ok )' >"$tests"
 	count_tap "KUnit" "$tests"
 }
 
@@ -125,7 +147,8 @@ part_long() {
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	check "debug guest: KUnit and kselftests" selftests debug debug 3600 8
 	check "debug guest: leaks were looked for" grep "kmemleak has scanned" "$logs/selftests-debug.console"
-	count_kunit "$logs/selftests-debug.console"
+	count_kunit unwind_tables_parse "$logs/selftests-debug.console"
+	count_kunit unwind_tables "$logs/selftests-debug.console"
 	count_selftests debug
 }
 
