@@ -6,8 +6,37 @@
 #define _LINUX_UNWIND_TABLES_H
 
 #include <linux/errno.h>
+#include <linux/jump_label.h>
 #include <linux/mm_types.h>
 #include <linux/unwind_user_types.h>
+#include <uapi/linux/unwind_tables.h>
+
+/**
+ * struct unwind_table_info - A range of text and the table that describes it
+ * @text_start:	   Address of the first byte of text
+ * @text_end:	   Address after the last byte of text
+ * @table_start:   Address of the table's first byte
+ * @table_end:	   Address after the last byte that the table may use
+ * @origin:	   UNWIND_TABLE_BY_EXEC or UNWIND_TABLE_BY_PRCTL
+ * @state:	   UNWIND_TABLE_UNCHECKED, UNWIND_TABLE_GOOD or
+ *		   UNWIND_TABLE_DISABLED
+ * @functions:	   How many functions a good table has
+ * @reason:	   Why a table is disabled, else 0
+ * @reason_offset: Where in the table that is, in bytes from its start
+ * @reason_name:   The reason in a word, or NULL
+ */
+struct unwind_table_info {
+	unsigned long text_start;
+	unsigned long text_end;
+	unsigned long table_start;
+	unsigned long table_end;
+	unsigned int origin;
+	unsigned int state;
+	unsigned int functions;
+	unsigned int reason;
+	unsigned int reason_offset;
+	const char *reason_name;
+};
 
 /*
  * What the lookups of one stack may cost, in rows stepped over (a read in a
@@ -18,29 +47,32 @@
 
 #ifdef CONFIG_UNWIND_USER_TABLES
 
-/**
- * unwind_tables_register - Say which table describes a range of text
- * @mm:		 The address space that both are in
- * @table_start: Address of the table's first byte
- * @table_end:	 Address after the last byte that the table may use
- * @text_start:	 Address of the first byte of text
- * @text_end:	 Address after the last byte of text
- *
- * Neither range is looked at: the table is checked when it is first used, and
- * one that turns out to be malformed is not used again.
- *
- * Context: Process context, may sleep. @mm must have users.
- * Return: 0, -EINVAL if a range is empty or the table larger than 4 GiB,
- *	   -EEXIST if part of the text is registered already, or -ENOMEM.
- */
-int unwind_tables_register(struct mm_struct *mm,
-			   unsigned long table_start, unsigned long table_end,
-			   unsigned long text_start, unsigned long text_end);
+/* Whether tables are used, whoever registered them: sysctl kernel.unwind_tables */
+DECLARE_STATIC_KEY_TRUE(unwind_tables_used);
 
+int unwind_tables_register(struct mm_struct *mm, const struct unwind_table_info *info);
+int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *info);
+int unwind_tables_unregister(struct mm_struct *mm, struct unwind_table_info *info);
+int unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tables,
+			unsigned long count, unsigned long size);
+
+/* What kernel/unwind/tables/tables.rs calls: */
+void unwind_tables_disabled(const struct unwind_table_info *info);
+void unwind_tables_dropped(const struct unwind_table_info *info);
+
+/* What it is called by, here and in kernel/unwind/tables/: */
+int __unwind_tables_insert(struct mm_struct *mm, const struct unwind_table_info *info,
+			   unsigned int most);
+int __unwind_tables_replace(struct mm_struct *mm, const struct unwind_table_info *info);
+int __unwind_tables_remove(struct mm_struct *mm, struct unwind_table_info *info);
+bool __unwind_tables_next(struct mm_struct *mm, unsigned long from,
+			  struct unwind_table_info *info);
+void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
 int __unwind_tables_lookup(struct unwind_tables *tables, unsigned long ip,
 			   struct unwind_user_frame *frame, u32 *budget);
-void __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
+int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
+void unwind_tables_not_dupped(void);
 
 /**
  * unwind_tables_registered - Whether an address space has tables
@@ -52,6 +84,18 @@ void __unwind_tables_free(struct unwind_tables *tables);
 static inline bool unwind_tables_registered(const struct mm_struct *mm)
 {
 	return READ_ONCE(mm->unwind_tables);
+}
+
+/**
+ * unwind_tables_usable - Whether lookups in an address space may find something
+ * @mm: The address space
+ *
+ * Context: Any. @mm must have users.
+ * Return: Whether anything was ever registered, and tables are not switched off.
+ */
+static inline bool unwind_tables_usable(const struct mm_struct *mm)
+{
+	return static_branch_likely(&unwind_tables_used) && unwind_tables_registered(mm);
 }
 
 /**
@@ -88,16 +132,33 @@ static inline void unwind_tables_init(struct mm_struct *mm)
 /**
  * unwind_tables_dup - Give a new address space the tables of another
  * @mm:	   The new address space, which only the caller uses
- * @oldmm: The one that it is a copy of
+ * @oldmm: The one that it becomes a copy of
  *
  * Without memory, @mm ends up without tables. That is no reason to fail.
  *
- * Context: Process context, may sleep. @oldmm must have users.
+ * Context: Process context, may sleep. The caller holds the mmap lock of @oldmm
+ *	    for writing.
  */
 static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm)
 {
-	if (unwind_tables_registered(oldmm))
-		__unwind_tables_dup(mm, oldmm);
+	if (unwind_tables_registered(oldmm) && __unwind_tables_dup(mm, oldmm))
+		unwind_tables_not_dupped();
+}
+
+/**
+ * unwind_tables_unmap - Forget what is about text or tables that are unmapped
+ * @mm:	   The address space
+ * @start: Address of the first byte that is unmapped
+ * @end:   Address after the last one
+ *
+ * Context: Process context, may sleep. The caller holds the mmap lock of @mm
+ *	    for writing, or nobody else uses @mm.
+ */
+static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start,
+				       unsigned long end)
+{
+	if (unwind_tables_registered(mm))
+		__unwind_tables_unmap(mm, start, end);
 }
 
 /**
@@ -116,15 +177,19 @@ static inline void unwind_tables_exit(struct mm_struct *mm)
 #else /* !CONFIG_UNWIND_USER_TABLES */
 
 static inline int unwind_tables_register(struct mm_struct *mm,
-					 unsigned long table_start,
-					 unsigned long table_end,
-					 unsigned long text_start,
-					 unsigned long text_end)
+					 const struct unwind_table_info *info)
 {
 	return -EOPNOTSUPP;
 }
 
-static inline bool unwind_tables_registered(const struct mm_struct *mm)
+static inline int unwind_tables_prctl(unsigned long operation,
+				      struct unwind_table __user *tables,
+				      unsigned long count, unsigned long size)
+{
+	return -EINVAL;
+}
+
+static inline bool unwind_tables_usable(const struct mm_struct *mm)
 {
 	return false;
 }
@@ -138,6 +203,8 @@ static inline int unwind_tables_lookup(struct mm_struct *mm, unsigned long ip,
 
 static inline void unwind_tables_init(struct mm_struct *mm) {}
 static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm) {}
+static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start,
+				       unsigned long end) {}
 static inline void unwind_tables_exit(struct mm_struct *mm) {}
 
 #endif /* !CONFIG_UNWIND_USER_TABLES */

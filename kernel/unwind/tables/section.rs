@@ -13,11 +13,19 @@ use crate::parse::{
 #[cfg(CONFIG_X86_64)]
 pub(crate) type Header = sframe::Header<sframe::Amd64>;
 
-/// What is known about a table.
+/// Who registered a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Origin {
+    /// exec, from a file's program headers.
+    Exec,
+    /// The program itself.
+    Prctl,
+}
+
+/// What was found out about a table.
 #[derive(Clone, Copy)]
-pub(crate) enum State {
-    /// Nothing yet: it is looked at when the first address is looked up.
-    Unchecked,
+pub(crate) enum Verdict {
     /// Its header is good; this is what it says.
     Good(Header),
     /// It contradicts its format. It is not read again.
@@ -42,12 +50,12 @@ pub(crate) struct Section {
     pub(crate) table: usize,
     /// Bytes that the table may use.
     pub(crate) table_len: u32,
-    /// What is known about the table.
-    pub(crate) state: State,
+    /// Who registered it.
+    pub(crate) origin: Origin,
 }
 
 impl Section {
-    /// A section that nothing is known about, without an id yet.
+    /// A section without an id yet.
     ///
     /// # Errors
     ///
@@ -57,6 +65,7 @@ impl Section {
         table_end: usize,
         text_start: usize,
         text_end: usize,
+        origin: Origin,
     ) -> Result<Self> {
         let table_len = table_end.checked_sub(table_start).ok_or(EINVAL)?;
 
@@ -70,12 +79,24 @@ impl Section {
             text_end,
             table: table_start,
             table_len: table_len.try_into().map_err(|_| EINVAL)?,
-            state: State::Unchecked,
+            origin,
         })
     }
+
     /// Address of the last byte of text.
     pub(crate) fn text_last(&self) -> usize {
         // Does not wrap: by the invariants `text_end` is above `text_start`.
         self.text_end.wrapping_sub(1)
+    }
+
+    /// Address after the last byte that the table may use.
+    pub(crate) fn table_end(&self) -> usize {
+        // Does not wrap: it was a number before it became a length.
+        self.table.wrapping_add(self.table_len as usize)
+    }
+
+    /// Whether the table has a byte in `start..end`.
+    pub(crate) fn has_table_in(&self, start: usize, end: usize) -> bool {
+        self.table < end && start < self.table_end()
     }
 }

@@ -13,9 +13,11 @@
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 
+mod entry;
 mod parse;
 mod registry;
 mod section;
+mod tree;
 mod user_memory;
 
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
@@ -33,8 +35,16 @@ use crate::{
         Rule,
         Value, //
     },
-    registry::Registry,
-    section::Section, //
+    registry::{
+        slot,
+        Registry, //
+    },
+    section::{
+        Origin,
+        Section,
+        Verdict, //
+    },
+    tree::Found, //
 };
 
 const __LOG_PREFIX: &[u8] = b"unwind_tables\0";
@@ -89,24 +99,147 @@ fn errno(result: Result) -> c_int {
     result.map_or_else(|error| error.to_errno(), |()| 0)
 }
 
-/// Registers a table: see `unwind_tables_register()` in the C header.
+impl Found {
+    /// The same for C.
+    fn info(&self) -> bindings::unwind_table_info {
+        let section = self.section;
+        let mut info = bindings::unwind_table_info {
+            text_start: section.text_start,
+            text_end: section.text_end,
+            table_start: section.table,
+            table_end: section.table_end(),
+            origin: match section.origin {
+                Origin::Exec => bindings::UNWIND_TABLE_BY_EXEC,
+                Origin::Prctl => bindings::UNWIND_TABLE_BY_PRCTL,
+            },
+            state: bindings::UNWIND_TABLE_UNCHECKED,
+            ..Default::default()
+        };
+
+        match self.verdict {
+            None => {}
+            Some(Verdict::Good(header)) => {
+                info.state = bindings::UNWIND_TABLE_GOOD;
+                info.functions = header.functions();
+            }
+            Some(Verdict::Disabled(malformed)) => {
+                info.state = bindings::UNWIND_TABLE_DISABLED;
+                info.reason = malformed.reason as u32;
+                info.reason_offset = malformed.offset;
+                info.reason_name = malformed.reason.name().as_char_ptr();
+            }
+        }
+        info
+    }
+}
+
+impl Section {
+    /// What C wants to be registered.
+    fn from_info(info: &bindings::unwind_table_info) -> Result<Self> {
+        Self::new(
+            info.table_start,
+            info.table_end,
+            info.text_start,
+            info.text_end,
+            match info.origin {
+                bindings::UNWIND_TABLE_BY_EXEC => Origin::Exec,
+                _ => Origin::Prctl,
+            },
+        )
+    }
+}
+
+/// Registers a section: see `unwind_tables_register()` in the C header.
+///
+/// # Safety
+///
+/// `mm` must point to a `struct mm_struct` that keeps its users until this returns, `info` to a
+/// valid `struct unwind_table_info`.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_insert(
+    mm: *mut bindings::mm_struct,
+    info: *const bindings::unwind_table_info,
+    most: c_uint,
+) -> c_int {
+    // SAFETY: By the requirement of this function.
+    let section = Section::from_info(unsafe { &*info });
+
+    // SAFETY: By the requirement of this function.
+    errno(section.and_then(|section| unsafe { Registry::register(mm, section, most as usize) }))
+}
+
+/// Replaces the table of a section: see `unwind_tables_update()` in the C header.
+///
+/// # Safety
+///
+/// As for [`__unwind_tables_insert`].
+#[export]
+pub unsafe extern "C" fn __unwind_tables_replace(
+    mm: *mut bindings::mm_struct,
+    info: *const bindings::unwind_table_info,
+) -> c_int {
+    // SAFETY: By the requirement of this function.
+    let section = Section::from_info(unsafe { &*info });
+    // SAFETY: By the requirement of this function.
+    let registry = unsafe { Registry::get(slot(mm)) };
+
+    errno(section.and_then(|section| registry.ok_or(ENOENT)?.replace(section)))
+}
+
+/// Removes a section: see `unwind_tables_unregister()` in the C header.
+///
+/// # Safety
+///
+/// `mm` must point to a `struct mm_struct` that keeps its users until this returns; `info` must be
+/// valid for reading and writing.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_remove(
+    mm: *mut bindings::mm_struct,
+    info: *mut bindings::unwind_table_info,
+) -> c_int {
+    // SAFETY: By the requirement of this function.
+    let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
+    let removed = registry.and_then(|registry| registry.remove(info.text_start, info.text_end));
+
+    errno(removed.ok_or(ENOENT).map(|found| *info = found.info()))
+}
+
+/// Finds the first section whose text reaches beyond an address: see `unwind_tables_next()` in the
+/// C header.
+///
+/// # Safety
+///
+/// As for [`__unwind_tables_remove`].
+#[export]
+pub unsafe extern "C" fn __unwind_tables_next(
+    mm: *mut bindings::mm_struct,
+    from: usize,
+    info: *mut bindings::unwind_table_info,
+) -> bool {
+    // SAFETY: By the requirement of this function.
+    let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
+
+    registry
+        .and_then(|registry| registry.find_in(from, usize::MAX))
+        .map(|found| *info = found.info())
+        .is_some()
+}
+
+/// Removes what is unmapped: see `unwind_tables_unmap()` in the C header.
 ///
 /// # Safety
 ///
 /// `mm` must point to a `struct mm_struct` that keeps its users until this returns.
 #[export]
-pub unsafe extern "C" fn unwind_tables_register(
+pub unsafe extern "C" fn __unwind_tables_unmap(
     mm: *mut bindings::mm_struct,
-    table_start: usize,
-    table_end: usize,
-    text_start: usize,
-    text_end: usize,
-) -> c_int {
-    errno(
-        Section::new(table_start, table_end, text_start, text_end)
-            // SAFETY: By the requirement of this function.
-            .and_then(|section| unsafe { Registry::register(mm, section) }),
-    )
+    start: usize,
+    end: usize,
+) {
+    // SAFETY: By the requirement of this function.
+    if let Some(registry) = unsafe { Registry::get(slot(mm)) } {
+        registry.unmap(start, end);
+    }
 }
 
 /// Finds the rule for an address: see `unwind_tables_lookup()` in the C header.
@@ -146,9 +279,9 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
 pub unsafe extern "C" fn __unwind_tables_dup(
     mm: *mut bindings::mm_struct,
     old: *mut bindings::mm_struct,
-) {
+) -> c_int {
     // SAFETY: By the requirement of this function.
-    unsafe { Registry::duplicate(mm, old) };
+    errno(unsafe { Registry::duplicate(mm, old) })
 }
 
 /// Frees a registry: see `unwind_tables_exit()` in the C header.

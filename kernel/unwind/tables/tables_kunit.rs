@@ -14,26 +14,48 @@ mod tests {
         },
         registry::Registry,
         section::{
+            Origin,
             Section,
-            State, //
+            Verdict, //
         },
     };
+
+    /// How many sections a registry may have here.
+    const MOST: usize = 2000;
+
+    fn section(start: usize, end: usize) -> Result<Section> {
+        Section::new(0x1000, 0x2000, start, end, Origin::Exec)
+    }
+
+    /// Where the text starts that holds `pc`.
+    fn start(registry: &Registry, pc: usize) -> Option<usize> {
+        registry.find(pc).map(|found| found.section.text_start)
+    }
+
+    /// Whether the table of the text that holds `pc` is known to be malformed.
+    fn is_disabled(registry: &Registry, pc: usize) -> bool {
+        matches!(
+            registry.find(pc).and_then(|found| found.verdict),
+            Some(Verdict::Disabled(_))
+        )
+    }
 
     #[test]
     fn overlaps() -> Result {
         let registry = Registry::new()?;
-        let section = |start, end| Section::new(0x1000, 0x2000, start, end);
+        let insert = |start, end| registry.insert(section(start, end)?, MOST);
 
-        registry.insert(section(0x40_0000, 0x41_0000)?)?;
-        registry.insert(section(0x41_0000, 0x42_0000)?)?;
-        assert_eq!(registry.insert(section(0x40_0000, 0x41_0000)?), Err(EEXIST));
-        assert_eq!(registry.insert(section(0x40_ffff, 0x41_0001)?), Err(EEXIST));
-        assert_eq!(registry.insert(section(0x3f_ffff, 0x40_0001)?), Err(EEXIST));
-        assert_eq!(registry.insert(section(0x30_0000, 0x50_0000)?), Err(EEXIST));
-        registry.insert(section(0x3f_ffff, 0x40_0000)?)?;
-        registry.insert(section(0x42_0000, 0x42_0001)?)?;
+        insert(0x40_0000, 0x41_0000)?;
+        insert(0x41_0000, 0x42_0000)?;
+        assert_eq!(insert(0x40_0000, 0x41_0000), Err(EEXIST));
+        assert_eq!(insert(0x40_ffff, 0x41_0001), Err(EEXIST));
+        assert_eq!(insert(0x3f_ffff, 0x40_0001), Err(EEXIST));
+        assert_eq!(insert(0x30_0000, 0x50_0000), Err(EEXIST));
+        insert(0x3f_ffff, 0x40_0000)?;
+        insert(0x42_0000, 0x42_0001)?;
+        assert_eq!(registry.len(), 4);
 
-        for (pc, start) in [
+        for (pc, expected) in [
             (0x3f_fffe, None),
             (0x3f_ffff, Some(0x3f_ffff)),
             (0x40_0000, Some(0x40_0000)),
@@ -42,7 +64,7 @@ mod tests {
             (0x42_0000, Some(0x42_0000)),
             (0x42_0001, None),
         ] {
-            assert_eq!(registry.find(pc).map(|section| section.text_start), start);
+            assert_eq!(start(&registry, pc), expected);
         }
         Ok(())
     }
@@ -56,39 +78,107 @@ mod tests {
             (0x1000, 0x2000, 0x40_0000, 0x40_0000),
             (0x1000, 0x2000, 0x40_0001, 0x40_0000),
         ] {
-            assert!(Section::new(table_start, table_end, text_start, text_end).is_err());
+            let section = Section::new(table_start, table_end, text_start, text_end, Origin::Prctl);
+            assert!(section.is_err());
         }
+    }
+
+    #[test]
+    fn limit() -> Result {
+        let registry = Registry::new()?;
+
+        registry.insert(section(0x40_0000, 0x41_0000)?, 2)?;
+        registry.insert(section(0x41_0000, 0x42_0000)?, 2)?;
+        let third = section(0x42_0000, 0x43_0000)?;
+        assert_eq!(registry.insert(third, 2), Err(ENOSPC));
+        assert!(registry.remove(0x40_0000, 0x41_0000).is_some());
+        registry.insert(third, 2)
+    }
+
+    #[test]
+    fn removal_is_exact() -> Result {
+        let registry = Registry::new()?;
+
+        registry.insert(section(0x40_0000, 0x41_0000)?, MOST)?;
+        assert!(registry.remove(0x40_0000, 0x40_ffff).is_none());
+        assert!(registry.remove(0x40_0001, 0x41_0000).is_none());
+        assert!(registry.remove(0x3f_ffff, 0x41_0000).is_none());
+        assert!(registry.remove(0x40_0000, 0x41_0000).is_some());
+        assert!(registry.remove(0x40_0000, 0x41_0000).is_none());
+        assert_eq!(registry.len(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn unmapped() -> Result {
+        let registry = Registry::new()?;
+        let insert = |start, table| {
+            let section = Section::new(
+                table,
+                table.wrapping_add(0x100),
+                start,
+                start | 0x1000,
+                Origin::Exec,
+            )?;
+            registry.insert(section, MOST)
+        };
+
+        insert(0x40_0000, 0x90_0000)?;
+        insert(0x42_0000, 0x90_0100)?;
+        insert(0x44_0000, 0x90_0200)?;
+        // Around all of them.
+        registry.unmap(0x40_1000, 0x42_0000);
+        registry.unmap(0x44_1000, 0x90_0000);
+        registry.unmap(0x90_0300, usize::MAX);
+        registry.unmap(0x40_0800, 0x40_0800);
+        assert_eq!(registry.len(), 3);
+
+        // A byte of text, a byte of a table, and all.
+        registry.unmap(0x40_0fff, 0x40_1000);
+        assert_eq!(start(&registry, 0x40_0000), None);
+        assert_eq!(registry.len(), 2);
+        registry.unmap(0x90_01ff, 0x90_0200);
+        assert_eq!(start(&registry, 0x42_0000), None);
+        assert_eq!(start(&registry, 0x44_0000), Some(0x44_0000));
+        registry.unmap(0, usize::MAX);
+        assert_eq!(registry.len(), 0);
+        Ok(())
     }
 
     #[test]
     fn verdicts_stay_with_their_section() -> Result {
         let registry = Registry::new()?;
-        let malformed = Malformed {
+        let pc = 0x40_0000;
+        let malformed = Verdict::Disabled(Malformed {
             reason: Reason::Magic,
             offset: 0,
-        };
+        });
 
-        registry.insert(Section::new(0x1000, 0x2000, 0x40_0000, 0x41_0000)?)?;
-        let old = registry.find(0x40_0000).ok_or(ENOENT)?;
-        registry.publish(Section { id: !old.id, ..old }, State::Disabled(malformed))?;
-        let now = registry.find(0x40_0000).ok_or(ENOENT)?;
-        assert!(matches!(now.state, State::Unchecked));
+        registry.insert(section(pc, 0x41_0000)?, MOST)?;
+        let old = registry.find(pc).ok_or(ENOENT)?.section;
+        let other = Section { id: !old.id, ..old };
+        assert_eq!(registry.judge(&other, malformed), Ok(false));
+        assert!(!is_disabled(&registry, pc));
 
-        registry.publish(old, State::Disabled(malformed))?;
-        let now = registry.find(0x40_0000).ok_or(ENOENT)?;
-        assert!(matches!(now.state, State::Disabled(reason) if reason == malformed));
-        assert_eq!(now.id, old.id);
-
+        assert_eq!(registry.judge(&old, malformed), Ok(true));
+        assert!(is_disabled(&registry, pc));
         // One who read it before is too late.
-        registry.publish(old, State::Unchecked)?;
-        let now = registry.find(0x40_0000).ok_or(ENOENT)?;
-        assert!(matches!(now.state, State::Disabled(_)));
+        assert_eq!(registry.judge(&old, malformed), Ok(false));
 
-        // A copy starts clean.
+        // A copy starts clean, and what becomes of one is not of the other.
         let copy = registry.copy()?;
-        let copied = copy.find(0x40_ffff).ok_or(ENOENT)?;
-        assert!(matches!(copied.state, State::Unchecked));
+        assert_eq!(copy.len(), 1);
+        assert!(!is_disabled(&copy, pc));
+        let copied = copy.find(pc).ok_or(ENOENT)?.section;
         assert_eq!((copied.table, copied.table_len), (0x1000, 0x1000));
+        assert!(copy.remove(pc, 0x41_0000).is_some());
+        assert!(is_disabled(&registry, pc));
+
+        // So does another table of the same text, and the same once more.
+        registry.replace(section(pc, 0x41_0000)?)?;
+        assert!(!is_disabled(&registry, pc));
+        assert_eq!(registry.judge(&old, malformed), Ok(false));
+        assert_eq!(registry.replace(section(pc, 0x42_0000)?), Err(ENOENT));
         Ok(())
     }
 
@@ -98,14 +188,21 @@ mod tests {
         let registry = Registry::new()?;
 
         for start in starts() {
-            registry.insert(Section::new(0x1000, 0x2000, start, start | 0x1000)?)?;
+            registry.insert(section(start, start | 0x1000)?, MOST)?;
         }
         let copy = registry.copy()?;
-        for registry in [registry, copy] {
+        assert_eq!(copy.len(), registry.len());
+        for registry in [&registry, &copy] {
             for start in starts() {
                 assert!(registry.find(start | 0xfff).is_some());
                 assert!(registry.find(start | 0x1000).is_none());
             }
+        }
+        copy.unmap(0x50_0000, 0xb0_0000);
+        assert_eq!(copy.len(), 256);
+        drop(copy);
+        for start in starts() {
+            assert!(registry.find(start).is_some());
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 //! Why a lookup yields no rule.
 
+use core::ffi::CStr;
+
 use super::reader::Fault;
 
 /// Why a lookup yields no rule.
@@ -43,6 +45,16 @@ macro_rules! reasons {
             /// All of them.
             #[allow(dead_code, reason = "for tests and tools")]
             pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// Its name, for programs to read.
+            #[allow(dead_code, reason = "for the kernel")]
+            pub(crate) fn name(self) -> &'static CStr {
+                let name = match self {
+                    $(Self::$name => concat!(stringify!($name), "\0"),)+
+                };
+
+                CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or(c"")
+            }
 
             /// What is wrong, for people to read.
             #[allow(dead_code, reason = "for tests and tools")]

@@ -15,6 +15,8 @@ struct sampler {
 	int fd;
 	struct perf_event_mmap_page *page;
 	const unsigned char *ring;
+	/* The record that is looked at, less its header. */
+	unsigned long words[MAX_CHAIN + 8];
 };
 
 /* A user stack as a sample has it: topmost first. */
@@ -103,7 +105,7 @@ static inline void ring_copy(const struct sampler *sampler, unsigned long from,
  */
 static inline const char *sampler_chain(struct sampler *sampler, struct chain *chain)
 {
-	static unsigned long words[MAX_CHAIN + 8];
+	unsigned long *words = sampler->words;
 	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
 	unsigned long tail = sampler->page->data_tail;
 	unsigned long cookie = 0;
@@ -115,7 +117,7 @@ static inline const char *sampler_chain(struct sampler *sampler, struct chain *c
 		unsigned long nr, *ips;
 
 		ring_copy(sampler, tail, &header, sizeof(header));
-		if (header.size > sizeof(words)) {
+		if (header.size > sizeof(sampler->words)) {
 			error = "record too long";
 			break;
 		}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/PID/unwind_tables: which text has which unwind table, and what became
+ * of it. See Documentation/userspace-api/unwind_tables.rst.
+ */
+#include <linux/mm.h>
+#include <linux/proc_fs.h>
+#include <linux/ptrace.h>
+#include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+#include <linux/unwind_tables.h>
+
+#include "internal.h"
+
+struct unwind_tables_seq {
+	struct mm_struct *mm;
+	/* Whether @mm has users because of this. */
+	bool held;
+	struct unwind_table_info info;
+};
+
+/* A position is an address: the next text is the first that ends behind it. */
+static void *tables_find(struct unwind_tables_seq *seq, loff_t pos)
+{
+	return __unwind_tables_next(seq->mm, pos, &seq->info) ? seq : NULL;
+}
+
+static void *tables_start(struct seq_file *m, loff_t *pos)
+{
+	struct unwind_tables_seq *seq = m->private;
+
+	seq->held = seq->mm && mmget_not_zero(seq->mm);
+	return seq->held ? tables_find(seq, *pos) : NULL;
+}
+
+static void *tables_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct unwind_tables_seq *seq = m->private;
+
+	*pos = seq->info.text_end;
+	return tables_find(seq, *pos);
+}
+
+static void tables_stop(struct seq_file *m, void *v)
+{
+	struct unwind_tables_seq *seq = m->private;
+
+	if (seq->held)
+		mmput(seq->mm);
+	seq->held = false;
+}
+
+static int tables_show(struct seq_file *m, void *v)
+{
+	static const char * const origins[] = {
+		[UNWIND_TABLE_BY_EXEC] = "exec",
+		[UNWIND_TABLE_BY_PRCTL] = "prctl",
+	};
+	struct unwind_tables_seq *seq = m->private;
+	struct unwind_table_info *info = &seq->info;
+	struct vm_area_struct *vma;
+
+	seq_printf(m, "%08lx-%08lx %08lx-%08lx sframe %s ",
+		   info->text_start, info->text_end,
+		   info->table_start, info->table_end, origins[info->origin]);
+	switch (info->state) {
+	case UNWIND_TABLE_GOOD:
+		seq_printf(m, "good %u", info->functions);
+		break;
+	case UNWIND_TABLE_DISABLED:
+		seq_printf(m, "disabled %s@0x%x", info->reason_name, info->reason_offset);
+		break;
+	default:
+		seq_puts(m, "unchecked -");
+		break;
+	}
+
+	if (mmap_read_lock_killable(seq->mm))
+		return -EINTR;
+	vma = vma_lookup(seq->mm, info->text_start);
+	if (vma && vma->vm_file) {
+		seq_putc(m, ' ');
+		seq_path(m, file_user_path(vma->vm_file), "\n");
+	}
+	mmap_read_unlock(seq->mm);
+	seq_putc(m, '\n');
+
+	return 0;
+}
+
+static const struct seq_operations tables_ops = {
+	.start	= tables_start,
+	.next	= tables_next,
+	.stop	= tables_stop,
+	.show	= tables_show,
+};
+
+static int tables_open(struct inode *inode, struct file *file)
+{
+	struct unwind_tables_seq *seq = __seq_open_private(file, &tables_ops, sizeof(*seq));
+
+	if (!seq)
+		return -ENOMEM;
+
+	/* Who may see the mappings may see this. */
+	seq->mm = proc_mem_open(inode, PTRACE_MODE_READ);
+	if (IS_ERR(seq->mm)) {
+		int ret = PTR_ERR(seq->mm);
+
+		seq_release_private(inode, file);
+		return ret;
+	}
+	return 0;
+}
+
+static int tables_release(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+	struct unwind_tables_seq *seq = m->private;
+
+	if (seq->mm)
+		mmdrop(seq->mm);
+	return seq_release_private(inode, file);
+}
+
+const struct file_operations proc_pid_unwind_tables_operations = {
+	.open		= tables_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= tables_release,
+};

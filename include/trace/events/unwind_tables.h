@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM unwind_tables
+
+#if !defined(_TRACE_UNWIND_TABLES_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_UNWIND_TABLES_H
+
+#include <linux/tracepoint.h>
+#include <linux/unwind_tables.h>
+
+DECLARE_EVENT_CLASS(unwind_tables,
+
+	TP_PROTO(const struct unwind_table_info *info),
+
+	TP_ARGS(info),
+
+	TP_STRUCT__entry(
+		__field(unsigned long, text_start)
+		__field(unsigned long, text_end)
+		__field(unsigned long, table_start)
+		__field(unsigned long, table_end)
+		__field(unsigned int, origin)
+	),
+
+	TP_fast_assign(
+		__entry->text_start = info->text_start;
+		__entry->text_end = info->text_end;
+		__entry->table_start = info->table_start;
+		__entry->table_end = info->table_end;
+		__entry->origin = info->origin;
+	),
+
+	TP_printk("text=%lx-%lx table=%lx-%lx by=%s",
+		  __entry->text_start, __entry->text_end,
+		  __entry->table_start, __entry->table_end,
+		  __print_symbolic(__entry->origin,
+				   { UNWIND_TABLE_BY_EXEC, "exec" },
+				   { UNWIND_TABLE_BY_PRCTL, "prctl" }))
+);
+
+/* A table was registered, at exec or by prctl(). */
+DEFINE_EVENT(unwind_tables, unwind_tables_register,
+	TP_PROTO(const struct unwind_table_info *info),
+	TP_ARGS(info)
+);
+
+/* A registered text got another table. */
+DEFINE_EVENT(unwind_tables, unwind_tables_update,
+	TP_PROTO(const struct unwind_table_info *info),
+	TP_ARGS(info)
+);
+
+/* The program took a registration back. */
+DEFINE_EVENT(unwind_tables, unwind_tables_unregister,
+	TP_PROTO(const struct unwind_table_info *info),
+	TP_ARGS(info)
+);
+
+/* Text or table were unmapped, or not given to a child. */
+DEFINE_EVENT(unwind_tables, unwind_tables_drop,
+	TP_PROTO(const struct unwind_table_info *info),
+	TP_ARGS(info)
+);
+
+/* A table is malformed, and will not be used in this process again. */
+TRACE_EVENT(unwind_tables_disable,
+
+	TP_PROTO(const struct unwind_table_info *info),
+
+	TP_ARGS(info),
+
+	TP_STRUCT__entry(
+		__field(unsigned long, text_start)
+		__field(unsigned long, text_end)
+		__field(unsigned long, table_start)
+		__field(unsigned long, table_end)
+		__field(unsigned int, reason)
+		__field(unsigned int, offset)
+		__string(name, info->reason_name)
+	),
+
+	TP_fast_assign(
+		__entry->text_start = info->text_start;
+		__entry->text_end = info->text_end;
+		__entry->table_start = info->table_start;
+		__entry->table_end = info->table_end;
+		__entry->reason = info->reason;
+		__entry->offset = info->reason_offset;
+		__assign_str(name);
+	),
+
+	TP_printk("text=%lx-%lx table=%lx-%lx reason=%s(%u) offset=0x%x",
+		  __entry->text_start, __entry->text_end,
+		  __entry->table_start, __entry->table_end,
+		  __get_str(name), __entry->reason, __entry->offset)
+);
+
+#endif /* _TRACE_UNWIND_TABLES_H */
+
+#include <trace/define_trace.h>

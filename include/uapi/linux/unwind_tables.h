@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Unwind tables that a process registers, so that profilers can follow its
+ * stacks: prctl(PR_UNWIND_TABLES, operation, array, count, size).
+ *
+ * See Documentation/userspace-api/unwind_tables.rst.
+ */
+#ifndef _UAPI_LINUX_UNWIND_TABLES_H
+#define _UAPI_LINUX_UNWIND_TABLES_H
+
+#include <linux/types.h>
+
+/* Formats of tables. */
+#define UNWIND_TABLE_SFRAME	1	/* SFrame, version 3 */
+
+/* What is known about a table. */
+#define UNWIND_TABLE_UNCHECKED	0	/* it was not used yet */
+#define UNWIND_TABLE_GOOD	1	/* its header is good */
+#define UNWIND_TABLE_DISABLED	2	/* it is malformed, and not used */
+
+/* Who registered it. */
+#define UNWIND_TABLE_BY_EXEC	0
+#define UNWIND_TABLE_BY_PRCTL	1
+
+/**
+ * struct unwind_table - A range of text and the table that describes it
+ * @text_start:    Address of the first byte of text
+ * @text_end:	   Address after the last byte of text
+ * @table_start:   Address of the table's first byte
+ * @table_end:	   Address after the last byte that the table may use
+ * @format:	   The table's format, UNWIND_TABLE_SFRAME
+ * @flags:	   Must be 0
+ * @state:	   UNWIND_TABLE_UNCHECKED, _GOOD or _DISABLED
+ * @origin:	   UNWIND_TABLE_BY_EXEC or _BY_PRCTL
+ * @functions:	   How many functions the table has, if it is good
+ * @reason:	   Why it is disabled, else 0
+ * @reason_offset: Where in the table the reason is, in bytes from its start
+ * @reserved:	   Must be 0
+ *
+ * The fields from @state to @reason_offset are filled in by
+ * PR_UNWIND_TABLES_ENUMERATE, and ignored by the other operations.
+ */
+struct unwind_table {
+	__u64 text_start;
+	__u64 text_end;
+	__u64 table_start;
+	__u64 table_end;
+	__u32 format;
+	__u32 flags;
+	__u32 state;
+	__u32 origin;
+	__u32 functions;
+	__u32 reason;
+	__u32 reason_offset;
+	__u32 reserved;
+};
+
+#define UNWIND_TABLE_SIZE_VER0	64	/* sizeof first published struct */
+
+#endif /* _UAPI_LINUX_UNWIND_TABLES_H */

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unwind tables of user space: prctl(PR_UNWIND_TABLES).
+ * See Documentation/userspace-api/unwind_tables.rst.
+ */
+#include <linux/compat.h>
+#include <linux/prctl.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <linux/unwind_tables.h>
+
+static int table_from_user(struct unwind_table_info *info,
+			   const struct unwind_table __user *user, size_t size)
+{
+	struct unwind_table table;
+	int ret = copy_struct_from_user(&table, sizeof(table), user, size);
+
+	if (ret)
+		return ret;
+	if (table.format != UNWIND_TABLE_SFRAME || table.flags || table.reserved)
+		return -EINVAL;
+
+	*info = (struct unwind_table_info) {
+		.text_start = table.text_start,
+		.text_end = table.text_end,
+		.table_start = table.table_start,
+		.table_end = table.table_end,
+		.origin = UNWIND_TABLE_BY_PRCTL,
+	};
+	return 0;
+}
+
+static int table_to_user(struct unwind_table __user *user, size_t size,
+			 const struct unwind_table_info *info)
+{
+	struct unwind_table table = {
+		.text_start = info->text_start,
+		.text_end = info->text_end,
+		.table_start = info->table_start,
+		.table_end = info->table_end,
+		.format = UNWIND_TABLE_SFRAME,
+		.state = info->state,
+		.origin = info->origin,
+		.functions = info->functions,
+		.reason = info->reason,
+		.reason_offset = info->reason_offset,
+	};
+
+	return copy_struct_to_user(user, size, &table, sizeof(table), NULL);
+}
+
+static long enumerate(struct mm_struct *mm, void __user *tables,
+		      unsigned long count, size_t size)
+{
+	struct unwind_table_info info;
+	unsigned long from = 0, n;
+
+	for (n = 0; __unwind_tables_next(mm, from, &info); n++) {
+		if (n < count && table_to_user(tables + n * size, size, &info))
+			return -EFAULT;
+		from = info.text_end;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return n;
+}
+
+/**
+ * unwind_tables_prctl - prctl(PR_UNWIND_TABLES)
+ * @operation: PR_UNWIND_TABLES_REGISTER, _UNREGISTER, _UPDATE or _ENUMERATE
+ * @tables:    Array of struct unwind_table
+ * @count:     How many elements it has
+ * @size:      Bytes of an element
+ *
+ * Return: How many elements were processed, up to the first that failed, or
+ *	   its error if that is the first of all; for _ENUMERATE, how many
+ *	   there are.
+ */
+int unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tables,
+			unsigned long count, unsigned long size)
+{
+	struct mm_struct *mm = current->mm;
+	struct unwind_table_info info;
+	unsigned long n;
+	int ret = 0;
+
+	BUILD_BUG_ON(sizeof(struct unwind_table) != UNWIND_TABLE_SIZE_VER0);
+
+	/* The tables' rules are those of 64-bit code. */
+	if (in_compat_syscall())
+		return -EINVAL;
+	if (operation > PR_UNWIND_TABLES_ENUMERATE)
+		return -EINVAL;
+	if (size < UNWIND_TABLE_SIZE_VER0)
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	if (count > INT_MAX)
+		return -EINVAL;
+	if (operation == PR_UNWIND_TABLES_ENUMERATE)
+		return enumerate(mm, tables, count, size);
+
+	for (n = 0; n < count; n++) {
+		ret = table_from_user(&info, (void __user *)tables + n * size, size);
+		if (ret)
+			break;
+		switch (operation) {
+		case PR_UNWIND_TABLES_REGISTER:
+			ret = unwind_tables_register(mm, &info);
+			break;
+		case PR_UNWIND_TABLES_UNREGISTER:
+			ret = unwind_tables_unregister(mm, &info);
+			break;
+		case PR_UNWIND_TABLES_UPDATE:
+			ret = unwind_tables_update(mm, &info);
+			break;
+		}
+		if (ret)
+			break;
+		if (fatal_signal_pending(current)) {
+			ret = -EINTR;
+			break;
+		}
+		cond_resched();
+	}
+	return n ?: ret;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Everything that changes registrations at once, while stacks are sampled:
+ * threads register and unregister the same ranges, give them other tables,
+ * unmap text and table, take tables out of memory, and fork.
+ *
+ * What nobody touches must stay as it is, and what is unmapped must be gone. For
+ * the rest, whoever runs this looks at the kernel's log. RACE_SECONDS says how
+ * long it takes.
+ */
+#include "../kselftest_harness.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "tables.h"
+
+#define REGISTRARS	6
+#define KEPT		32
+/* How long threads may take to end, on a slow machine. */
+#define PATIENCE	120
+
+/*
+ * A leaf with a caller that it is told:
+ *
+ *	push	%rdi
+ *	mov	$__NR_getppid, %eax
+ *	syscall
+ *	pop	%rdi
+ *	ret
+ */
+static const unsigned char caller_code[] = {
+	0x57, 0xb8, 0x6e, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x5f, 0xc3,
+};
+
+static struct {
+	/* Ranges that threads register and unregister: pages of its text. */
+	struct place hot;
+	struct unwind_table ranges[PART_PAGES];
+	/* Ranges that nobody touches, of which the first is sampled. */
+	struct place calm;
+	struct unwind_table kept[KEPT];
+	/* The file that the table of the hot text is in. */
+	int fd;
+	bool stop;
+} race;
+
+struct worker {
+	const char *name;
+	/* One round: NULL, or what is wrong. */
+	const char *(*round)(struct worker *worker);
+	pthread_t thread;
+	unsigned int seed;
+	unsigned long rounds;
+	const char *error;
+	struct sampler sampler;
+	unsigned long sampled;
+};
+
+static bool one_of(int ret, int a, int b, int c)
+{
+	return ret == a || ret == b || ret == c;
+}
+
+static struct unwind_table *any_range(struct worker *worker)
+{
+	return &race.ranges[rand_r(&worker->seed) % PART_PAGES];
+}
+
+static const char *round_register(struct worker *worker)
+{
+	if (!one_of(do_register(any_range(worker)), 0, -EEXIST, -EACCES))
+		return "register";
+	if (!one_of(do_unregister(any_range(worker)), 0, -ENOENT, 0))
+		return "unregister";
+	return NULL;
+}
+
+static const char *round_update(struct worker *worker)
+{
+	struct unwind_table table = *any_range(worker);
+
+	table.table_end -= PAGE * (rand_r(&worker->seed) % 2);
+	return one_of(do_update(&table), 0, -ENOENT, -EACCES) ? NULL : "update";
+}
+
+/* Whether something is registered that has a byte in a range. */
+static bool touched(unsigned long start, size_t len)
+{
+	struct unwind_table all[KEPT + PART_PAGES + 1];
+	long count = tables_list(all, ARRAY_SIZE(all));
+
+	for (long i = 0; i < count && i < (long)ARRAY_SIZE(all); i++) {
+		if ((all[i].text_start < start + len && start < all[i].text_end) ||
+		    (all[i].table_start < start + len && start < all[i].table_end))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The last page of text, which no thread executes. While the page is there
+ * without a right, nobody can register it.
+ */
+static const char *round_unmap_text(struct worker *worker)
+{
+	void *text = race.hot.text + (PART_PAGES - 1) * PAGE;
+
+	if (mmap(text, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != text)
+		return "mmap";
+	if (touched((unsigned long)text, PAGE))
+		return "text is registered that was unmapped";
+	if (mmap(text, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		 -1, 0) != text)
+		return "mmap";
+	return NULL;
+}
+
+/* The same for the last page of the table, in which there is nothing. */
+static const char *round_unmap_table(struct worker *worker)
+{
+	unsigned char *table = (unsigned char *)race.hot.table + (PART_PAGES - 1) * PAGE;
+
+	if (mmap(table, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != table)
+		return "mmap";
+	if (touched((unsigned long)table, PAGE))
+		return "a table is registered that was unmapped";
+	if (mmap(table, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != table)
+		return "mmap";
+	usleep(500);
+	return NULL;
+}
+
+static const char *round_fault(struct worker *worker)
+{
+	if (madvise(race.hot.table, PAGE, MADV_DONTNEED))
+		return "madvise";
+	if (mprotect(race.hot.table, PAGE, PROT_NONE) ||
+	    mprotect(race.hot.table, PAGE, PROT_READ))
+		return "mprotect";
+	return NULL;
+}
+
+/* In a child of many threads: system calls only. */
+static int child_of_race(void)
+{
+	for (int i = 0; i < KEPT; i++) {
+		if (!registered(&race.kept[i]))
+			return 1;
+	}
+	for (int i = 0; i < PART_PAGES; i++) {
+		if (!one_of(do_unregister(&race.ranges[i]), 0, -ENOENT, 0))
+			return 2;
+	}
+	return tables_count() == KEPT ? 0 : 3;
+}
+
+static const char *round_fork(struct worker *worker)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(child_of_race());
+	return ended_well(pid) ? NULL : "a child's tables are not those of its parent";
+}
+
+/*
+ * Stacks that go from the calm text into the hot one, which needs not be there
+ * for that.
+ */
+static const char *round_sample(struct worker *worker)
+{
+	static __thread struct chain chain;
+	unsigned long caller = any_range(worker)->text_start + 4;
+
+	if (!worker->sampler.page && sampler_open(&worker->sampler)) {
+		worker->sampler.page = NULL;
+		return "cannot sample";
+	}
+	((void (*)(unsigned long))(void *)race.calm.text)(caller);
+	/* Samples may be lost. */
+	if (sampler_chain(&worker->sampler, &chain))
+		return NULL;
+	worker->sampled++;
+	if (chain.nr < 2 || chain.ips[1] != caller)
+		return "a stack without a table that nobody touched";
+	return NULL;
+}
+
+static struct worker workers[REGISTRARS + 8];
+static unsigned int nr_workers;
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+
+	while (!__atomic_load_n(&race.stop, __ATOMIC_RELAXED)) {
+		const char *error = worker->round(worker);
+
+		worker->rounds++;
+		if (error) {
+			worker->error = error;
+			break;
+		}
+	}
+	return NULL;
+}
+
+static void add_worker(const char *name, const char *(*round)(struct worker *))
+{
+	struct worker *worker = &workers[nr_workers];
+
+	*worker = (struct worker){ .name = name, .round = round, .seed = ++nr_workers };
+}
+
+/* The hot text's table: its first page is of a file, so that it can be dropped. */
+static bool make_hot_table(void)
+{
+	struct hand_table table = table_for(race.hot.table, race.hot.text);
+
+	race.fd = syscall(__NR_memfd_create, "table", 0);
+	return race.fd >= 0 && !ftruncate(race.fd, PAGE) &&
+	       pwrite(race.fd, &table, sizeof(table), 0) == sizeof(table) &&
+	       mmap(race.hot.table, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, race.fd, 0) ==
+	       race.hot.table;
+}
+
+static bool make_calm(void)
+{
+	unsigned char *text = race.calm.text;
+
+	if (mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return false;
+	memcpy(text, caller_code, sizeof(caller_code));
+	/* Where it is sampled its return address seems to be what it has pushed. */
+	for (int i = 0; i < KEPT; i++) {
+		race.kept[i] = ranges(text + 64 * i, 64, race.calm.table, PAGE);
+		if (do_register(&race.kept[i]))
+			return false;
+	}
+	return true;
+}
+
+FIXTURE(race) {
+	unsigned int seconds;
+};
+
+FIXTURE_SETUP(race)
+{
+	const char *wish = getenv("RACE_SECONDS");
+
+	self->seconds = wish && atoi(wish) > 0 ? atoi(wish) : 10;
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	if (tables_count())
+		SKIP(return, "this program has tables of its own");
+	ASSERT_EQ(0, place_make(&race.hot));
+	ASSERT_EQ(0, place_make(&race.calm));
+	ASSERT_TRUE(make_hot_table());
+	ASSERT_TRUE(make_calm());
+	for (int i = 0; i < PART_PAGES; i++)
+		race.ranges[i] = ranges(race.hot.text + i * PAGE, PAGE, race.hot.table,
+					PART_PAGES * PAGE);
+}
+
+FIXTURE_TEARDOWN(race)
+{
+}
+
+TEST_F_TIMEOUT(race, all_at_once, 3600)
+{
+	struct sampler sampler;
+	struct timespec end;
+	unsigned int i;
+	int error;
+
+	error = sampler_open(&sampler);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, error);
+	ASSERT_EQ(0, error);
+	for (i = 0; i < REGISTRARS; i++)
+		add_worker("register", round_register);
+	add_worker("update", round_update);
+	add_worker("unmap text", round_unmap_text);
+	add_worker("unmap table", round_unmap_table);
+	add_worker("fault", round_fault);
+	add_worker("fork", round_fork);
+	add_worker("fork", round_fork);
+	add_worker("sample", round_sample);
+	add_worker("sample", round_sample);
+
+	for (i = 0; i < nr_workers; i++)
+		ASSERT_EQ(0, pthread_create(&workers[i].thread, NULL, work, &workers[i]));
+	sleep(self->seconds);
+	__atomic_store_n(&race.stop, true, __ATOMIC_RELAXED);
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE;
+	for (i = 0; i < nr_workers; i++) {
+		struct worker *worker = &workers[i];
+
+		ASSERT_EQ(0, pthread_timedjoin_np(worker->thread, NULL, &end))
+			TH_LOG("%s is stuck", worker->name);
+		TH_LOG("%s: %lu rounds, %lu samples", worker->name, worker->rounds,
+		       worker->sampled);
+		EXPECT_EQ(NULL, worker->error) TH_LOG("%s: %s", worker->name, worker->error);
+		EXPECT_LT(0, worker->rounds);
+		if (worker->round == round_sample)
+			EXPECT_LT(0, worker->sampled);
+	}
+
+	for (i = 0; i < PART_PAGES; i++)
+		EXPECT_TRUE(one_of(do_unregister(&race.ranges[i]), 0, -ENOENT, 0));
+	EXPECT_EQ(KEPT, tables_count());
+	for (i = 0; i < KEPT; i++)
+		EXPECT_TRUE(registered(&race.kept[i]));
+}
+
+TEST_HARNESS_MAIN

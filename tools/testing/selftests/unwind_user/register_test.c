@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * prctl(PR_UNWIND_TABLES) and /proc/PID/unwind_tables: what they refuse, and
+ * what they say of what they took.
+ */
+#include "../kselftest_harness.h"
+
+#include <sys/prctl.h>
+
+#include "tables.h"
+
+#define MAX_SYSCTL	"/proc/sys/kernel/unwind_tables_max"
+#define LOST_SYSCTL	"/proc/sys/kernel/unwind_tables_lost"
+
+static const unsigned long operations[] = {
+	PR_UNWIND_TABLES_REGISTER,
+	PR_UNWIND_TABLES_UNREGISTER,
+	PR_UNWIND_TABLES_UPDATE,
+	PR_UNWIND_TABLES_ENUMERATE,
+};
+
+FIXTURE(prctl) {
+	struct place place;
+	struct unwind_table good;
+};
+
+FIXTURE_SETUP(prctl)
+{
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	ASSERT_EQ(0, place_make(&self->place));
+	self->good = self->place.good;
+}
+
+FIXTURE_TEARDOWN(prctl)
+{
+}
+
+/* A page of the place's text as a range of its own. */
+static struct unwind_table page_of(const struct place *place, int page)
+{
+	return ranges(place->text + page * PAGE, PAGE, place->table, PART_PAGES * PAGE);
+}
+
+TEST_F(prctl, registers_and_unregisters)
+{
+	EXPECT_EQ(0, do_register(&self->good));
+	EXPECT_TRUE(registered(&self->good));
+	EXPECT_EQ(0, do_unregister(&self->good));
+	EXPECT_FALSE(registered(&self->good));
+	EXPECT_EQ(0, do_register(&self->good));
+	EXPECT_TRUE(registered(&self->good));
+}
+
+TEST_F(prctl, ranges_are_not_empty_or_reversed)
+{
+	const struct {
+		long start, end;
+	} odd[] = { { 0, 0 }, { 1, 0 }, { 1, 1 }, { PAGE, 0 }, { PAGE, PAGE - 1 } };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(odd); i++) {
+		struct unwind_table text = self->good, table = self->good;
+
+		text.text_end = text.text_start + odd[i].end;
+		text.text_start += odd[i].start;
+		table.table_end = table.table_start + odd[i].end;
+		table.table_start += odd[i].start;
+		EXPECT_EQ(-EINVAL, do_register(&text)) TH_LOG("text %u", i);
+		EXPECT_EQ(-EINVAL, do_register(&table)) TH_LOG("table %u", i);
+		EXPECT_EQ(-EINVAL, do_update(&text)) TH_LOG("text %u", i);
+		EXPECT_EQ(-EINVAL, do_update(&table)) TH_LOG("table %u", i);
+	}
+	EXPECT_EQ(0, do_register(&self->good));
+}
+
+TEST_F(prctl, ranges_are_in_user_space)
+{
+	static const unsigned long ends[] = { 1UL << 63, -PAGE, -1UL, 0xffffffff80000000 };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct unwind_table table = self->good;
+
+		table.text_end = ends[i];
+		EXPECT_EQ(-EINVAL, do_register(&table)) TH_LOG("text to %lx", ends[i]);
+		table.text_start = ends[i] - PAGE;
+		EXPECT_EQ(-EINVAL, do_register(&table)) TH_LOG("text below %lx", ends[i]);
+		table = self->good;
+		table.table_end = ends[i];
+		EXPECT_EQ(-EINVAL, do_register(&table)) TH_LOG("table to %lx", ends[i]);
+		table.table_start = ends[i] - PAGE;
+		EXPECT_EQ(-EINVAL, do_register(&table)) TH_LOG("table below %lx", ends[i]);
+	}
+}
+
+TEST_F(prctl, a_table_is_at_most_4_gib)
+{
+	size_t size = (4UL << 30) + PAGE;
+	void *large = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			   -1, 0);
+	struct unwind_table table;
+
+	if (large == MAP_FAILED)
+		SKIP(return, "no 4 GiB of addresses: errno %d", errno);
+	table = ranges(self->place.text, PAGE, large, 1UL << 32);
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	table = ranges(self->place.text, PAGE, large, (1UL << 32) - 1);
+	EXPECT_EQ(0, do_register(&table));
+}
+
+TEST_F(prctl, unknown_operations)
+{
+	static const unsigned long unknown[] = { 4, 5, 82, 1UL << 32, -1UL };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(unknown); i++) {
+		EXPECT_EQ(-EINVAL, tables_call(unknown[i], &self->good, 1, sizeof(self->good)));
+		EXPECT_EQ(-EINVAL, tables_call(unknown[i], &self->good, 0, sizeof(self->good)));
+		EXPECT_EQ(-EINVAL, tables_call(unknown[i], NULL, 1, sizeof(self->good)));
+	}
+	EXPECT_FALSE(registered(&self->good));
+}
+
+TEST_F(prctl, unknown_formats_and_flags)
+{
+	struct unwind_table table;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		table = self->good;
+		table.format = 0;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table.format = UNWIND_TABLE_SFRAME + 1;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table = self->good;
+		table.flags = 1;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table.flags = 1U << 31;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+	}
+}
+
+TEST_F(prctl, what_only_enumerate_fills_in_is_ignored)
+{
+	struct unwind_table table = self->good, found;
+
+	memset(&table.state, 0xff,
+	       offsetof(struct unwind_table, reserved) - offsetof(struct unwind_table, state));
+	EXPECT_EQ(0, do_register(&table));
+	found = tables_find(&self->good);
+	EXPECT_EQ(UNWIND_TABLE_UNCHECKED, found.state);
+	EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, found.origin);
+	EXPECT_EQ(0, found.functions);
+	EXPECT_EQ(0, found.reason);
+	EXPECT_EQ(0, found.reason_offset);
+	EXPECT_EQ(0, found.reserved);
+}
+
+TEST_F(prctl, what_is_reserved_is_zero)
+{
+	struct unwind_table table = self->good;
+
+	table.reserved = 1;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+}
+
+TEST_F(prctl, sizes_of_an_element)
+{
+	static unsigned char element[2 * PAGE];
+
+	memcpy(element, &self->good, sizeof(self->good));
+	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], element, 1, 0));
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], element, 1,
+					       UNWIND_TABLE_SIZE_VER0 - 1));
+		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, PAGE + 1));
+		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, -1UL));
+	}
+
+	/* What this kernel does not know is refused, unless it is 0. */
+	for (unsigned long size = UNWIND_TABLE_SIZE_VER0; size <= PAGE; size = 2 * size - 1) {
+		EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, element, 1, size));
+		EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_UPDATE, element, 1, size));
+		EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_UNREGISTER, element, 1, size));
+	}
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, element, 1, PAGE));
+	element[PAGE - 1] = 1;
+	for (unsigned int i = 0; i < 3; i++)
+		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, PAGE));
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_UNREGISTER, element, 1, PAGE - 1));
+}
+
+TEST_F(prctl, larger_elements_of_an_array)
+{
+	static unsigned char array[4 * 100];
+	struct unwind_table table;
+	long others = tables_count();
+
+	for (int i = 0; i < 4; i++) {
+		table = page_of(&self->place, i);
+		memcpy(array + i * 100, &table, sizeof(table));
+	}
+	EXPECT_EQ(4, tables_call(PR_UNWIND_TABLES_REGISTER, array, 4, 100));
+	for (int i = 0; i < 4; i++) {
+		table = page_of(&self->place, i);
+		EXPECT_TRUE(registered(&table));
+	}
+
+	/* What this kernel does not know of is 0 when it fills in. */
+	if (others)
+		SKIP(return, "this program has tables of its own");
+	memset(array, 0xff, sizeof(array));
+	EXPECT_EQ(4, tables_call(PR_UNWIND_TABLES_ENUMERATE, array, 4, 100));
+	for (int i = 0; i < 4; i++) {
+		table = page_of(&self->place, i);
+		EXPECT_TRUE(same_ranges(&table, (struct unwind_table *)(array + i * 100)));
+		for (int at = sizeof(table); at < 100; at++)
+			EXPECT_EQ(0, array[i * 100 + at]);
+	}
+}
+
+TEST_F(prctl, arrays_that_are_not_there)
+{
+	struct unwind_table *last;
+	unsigned char *hole;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		EXPECT_EQ(-EFAULT, tables_call(operations[i], NULL, 1, sizeof(self->good)));
+		EXPECT_EQ(-EFAULT, tables_call(operations[i], self->place.area, 1,
+					       sizeof(self->good)));
+	}
+
+	/* The second element is behind the end of what is mapped. */
+	hole = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, hole);
+	ASSERT_EQ(0, munmap(hole + PAGE, PAGE));
+	last = (struct unwind_table *)(hole + PAGE) - 1;
+	*last = self->good;
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, last, 2, sizeof(*last)));
+	EXPECT_TRUE(registered(&self->good));
+	EXPECT_EQ(-EFAULT, tables_call(PR_UNWIND_TABLES_REGISTER, last, 1, sizeof(*last) + 1));
+
+	/* Enumerating writes, but no more than there are. */
+	EXPECT_EQ(-EFAULT, tables_list(NULL, 1));
+	EXPECT_EQ(-EFAULT, tables_list((void *)self->place.text, 1));
+	EXPECT_EQ(tables_count(), tables_list(last, 1));
+}
+
+TEST_F(prctl, counts)
+{
+	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_REGISTER, NULL, 0, sizeof(self->good)));
+	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_UNREGISTER, NULL, 0, sizeof(self->good)));
+	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_UPDATE, NULL, 0, sizeof(self->good)));
+	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, 1UL << 31,
+					       sizeof(self->good)));
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, -1UL,
+					       sizeof(self->good)));
+	}
+	EXPECT_FALSE(registered(&self->good));
+}
+
+TEST_F(prctl, texts_do_not_overlap)
+{
+	/* In bytes, around the second and third page of the text. */
+	static const long overlaps[][2] = {
+		{ 0, 0 },		/* the same */
+		{ 1, -1 },		/* inside */
+		{ 0, -1 }, { 1, 0 },
+		{ -1, 1 },		/* around */
+		{ -1, 0 }, { 0, 1 },
+		{ -PAGE, 1 - 2 * (long)PAGE },	/* its first byte */
+		{ 2 * PAGE - 1, PAGE },		/* its last byte */
+	};
+	struct unwind_table middle = ranges(self->place.text + PAGE, 2 * PAGE,
+					    self->place.table, PAGE);
+	struct unwind_table first = page_of(&self->place, 0), last = page_of(&self->place, 3);
+
+	ASSERT_EQ(0, do_register(&middle));
+	for (unsigned int i = 0; i < ARRAY_SIZE(overlaps); i++) {
+		struct unwind_table other = middle;
+
+		other.text_start += overlaps[i][0];
+		other.text_end += overlaps[i][1];
+		EXPECT_EQ(-EEXIST, do_register(&other)) TH_LOG("overlap %u", i);
+	}
+	EXPECT_TRUE(registered(&middle));
+
+	/* Those next to it do not. */
+	EXPECT_EQ(0, do_register(&first));
+	EXPECT_EQ(0, do_register(&last));
+	/* Over two of them. */
+	EXPECT_EQ(-EEXIST, do_register(&self->good));
+	EXPECT_TRUE(registered(&first) && registered(&middle) && registered(&last));
+}
+
+TEST_F(prctl, text_is_executable_memory)
+{
+	struct unwind_table text = self->good;
+
+	/* A page before the text, and one behind. */
+	text.text_start -= PAGE;
+	EXPECT_EQ(-EACCES, do_register(&text));
+	text = self->good;
+	text.text_end += 1;
+	EXPECT_EQ(-EACCES, do_register(&text));
+	text = ranges(self->place.table, PAGE, self->place.table, PAGE);
+	EXPECT_EQ(-EACCES, do_register(&text));
+
+	/* A page in it. */
+	ASSERT_EQ(0, mprotect(self->place.text + PAGE, PAGE, PROT_READ));
+	EXPECT_EQ(-EACCES, do_register(&self->good));
+	text = page_of(&self->place, 0);
+	EXPECT_EQ(0, do_register(&text));
+	ASSERT_EQ(0, munmap(self->place.text + PAGE, PAGE));
+	EXPECT_EQ(-EACCES, do_update(&self->good));
+	text = page_of(&self->place, 1);
+	EXPECT_EQ(-EACCES, do_register(&text));
+	/* At two mappings there is no hole. */
+	ASSERT_EQ(0, mprotect(self->place.text + 2 * PAGE, PAGE,
+			      PROT_READ | PROT_WRITE | PROT_EXEC));
+	text = ranges(self->place.text + 2 * PAGE, 2 * PAGE, self->place.table, PAGE);
+	EXPECT_EQ(0, do_register(&text));
+}
+
+/* Memory of a device: a clock that the vDSO reads. */
+static void *device_memory(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start = 0;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (strstr(line, "[vvar_vclock]"))
+			start = strtoul(line, NULL, 16);
+	}
+	if (maps)
+		fclose(maps);
+	return (void *)start;
+}
+
+TEST_F(prctl, table_is_readable_memory)
+{
+	unsigned char *table = (unsigned char *)self->place.table;
+	struct unwind_table other = self->good;
+	void *device = device_memory();
+
+	other.table_start -= 1;
+	EXPECT_EQ(-EACCES, do_register(&other));
+	other = self->good;
+	other.table_end += 1;
+	EXPECT_EQ(-EACCES, do_register(&other));
+	if (device) {
+		other = ranges(self->place.text, PAGE, device, PAGE);
+		EXPECT_EQ(-EACCES, do_register(&other));
+	} else {
+		TH_LOG("no clock of the vDSO: memory of a device was not tried");
+	}
+
+	ASSERT_EQ(0, mprotect(table + PAGE, PAGE, PROT_NONE));
+	EXPECT_EQ(-EACCES, do_register(&self->good));
+	ASSERT_EQ(0, munmap(table + PAGE, PAGE));
+	EXPECT_EQ(-EACCES, do_register(&self->good));
+	other = ranges(self->place.text, PAGE, table + PAGE, PAGE);
+	EXPECT_EQ(-EACCES, do_register(&other));
+	other = ranges(self->place.text, PAGE, table, PAGE);
+	EXPECT_EQ(0, do_register(&other));
+	/* An update is checked like any other. */
+	other.table_end += PAGE;
+	EXPECT_EQ(-EACCES, do_update(&other));
+	other.table_end -= PAGE;
+	EXPECT_TRUE(registered(&other));
+}
+
+TEST_F(prctl, what_is_not_there)
+{
+	static const long others[][2] = {
+		{ 0, -1 }, { 1, 0 }, { 1, -1 }, { 0, -PAGE }, { PAGE, 0 },
+	};
+
+	EXPECT_EQ(-ENOENT, do_unregister(&self->good));
+	EXPECT_EQ(-ENOENT, do_update(&self->good));
+	ASSERT_EQ(0, do_register(&self->good));
+	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++) {
+		struct unwind_table other = self->good;
+
+		other.text_start += others[i][0];
+		other.text_end += others[i][1];
+		EXPECT_EQ(-ENOENT, do_unregister(&other)) TH_LOG("range %u", i);
+		EXPECT_EQ(-ENOENT, do_update(&other)) TH_LOG("range %u", i);
+	}
+	EXPECT_TRUE(registered(&self->good));
+	EXPECT_EQ(0, do_unregister(&self->good));
+	EXPECT_EQ(-ENOENT, do_unregister(&self->good));
+	EXPECT_EQ(-ENOENT, do_update(&self->good));
+}
+
+TEST_F(prctl, unregister_looks_at_the_text_only)
+{
+	struct unwind_table other = self->good;
+
+	ASSERT_EQ(0, do_register(&self->good));
+	other.table_start = 0;
+	other.table_end = 0;
+	EXPECT_EQ(0, do_unregister(&other));
+	EXPECT_FALSE(registered(&self->good));
+}
+
+TEST_F(prctl, update_gives_another_table)
+{
+	struct unwind_table other = self->good;
+	long count;
+
+	ASSERT_EQ(0, do_register(&self->good));
+	count = tables_count();
+	other.table_start += PAGE;
+	EXPECT_EQ(0, do_update(&other));
+	EXPECT_TRUE(registered(&other));
+	EXPECT_FALSE(registered(&self->good));
+	EXPECT_EQ(count, tables_count());
+}
+
+TEST_F(prctl, a_limit)
+{
+	struct unwind_table pages[3];
+	long others = tables_count(), before = read_number(MAX_SYSCTL), low;
+	int results[3], error;
+	char text[24];
+
+	for (int i = 0; i < 3; i++)
+		pages[i] = page_of(&self->place, i);
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, do_register(&pages[0]));
+
+	snprintf(text, sizeof(text), "%ld", others + 2);
+	error = write_string(MAX_SYSCTL, text);
+	if (error)
+		SKIP(return, "cannot write %s: errno %d", MAX_SYSCTL, -error);
+	results[0] = do_register(&pages[1]);
+	results[1] = do_register(&pages[2]);
+	/* To update is not to add. */
+	results[2] = do_update(&pages[1]);
+	/* Below what there is: nothing is lost. */
+	error = write_string(MAX_SYSCTL, "0");
+	low = tables_count();
+	snprintf(text, sizeof(text), "%ld", before);
+	ASSERT_EQ(0, write_string(MAX_SYSCTL, text));
+
+	EXPECT_EQ(0, error);
+	EXPECT_EQ(0, results[0]);
+	EXPECT_EQ(-ENOSPC, results[1]);
+	EXPECT_EQ(0, results[2]);
+	EXPECT_EQ(others + 2, low);
+	EXPECT_EQ(0, do_register(&pages[2]));
+	EXPECT_EQ(before, read_number(MAX_SYSCTL));
+}
+
+TEST_F(prctl, a_count_of_what_was_lost)
+{
+	EXPECT_LE(0, read_number(LOST_SYSCTL));
+	EXPECT_GT(0, write_string(LOST_SYSCTL, "0"));
+}
+
+/* One call for several. */
+static long batch_call(unsigned long operation, struct unwind_table *batch, unsigned long count)
+{
+	return tables_call(operation, batch, count, sizeof(*batch));
+}
+
+TEST_F(prctl, batches_stop_at_the_first_failure)
+{
+	struct unwind_table batch[PART_PAGES];
+	long others = tables_count();
+
+	for (int i = 0; i < PART_PAGES; i++)
+		batch[i] = page_of(&self->place, i);
+	batch[2].flags = 1;
+	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_REGISTER, batch, PART_PAGES));
+	EXPECT_EQ(others + 2, tables_count());
+	EXPECT_TRUE(registered(&batch[0]) && registered(&batch[1]));
+	EXPECT_EQ(-EEXIST, batch_call(PR_UNWIND_TABLES_REGISTER, batch, PART_PAGES));
+	EXPECT_EQ(-EINVAL, batch_call(PR_UNWIND_TABLES_REGISTER, batch + 2, 2));
+
+	batch[2].flags = 0;
+	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_UPDATE, batch, PART_PAGES));
+	EXPECT_EQ(-ENOENT, batch_call(PR_UNWIND_TABLES_UPDATE, batch + 2, 2));
+	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_REGISTER, batch + 2, 2));
+	EXPECT_EQ(PART_PAGES, batch_call(PR_UNWIND_TABLES_UPDATE, batch, PART_PAGES));
+
+	EXPECT_EQ(0, do_unregister(&batch[2]));
+	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_UNREGISTER, batch, PART_PAGES));
+	EXPECT_TRUE(registered(&batch[3]));
+	EXPECT_EQ(others + 1, tables_count());
+}
+
+#define MANY	200
+
+TEST_F(prctl, enumerate_says_what_register_takes)
+{
+	struct unwind_table made[MANY], seen[MANY], again[MANY + 1];
+	long others = tables_count();
+
+	if (others)
+		SKIP(return, "this program has tables of its own");
+	/* In no order; 7 and MANY have no common factor. */
+	for (int i = 0; i < MANY; i++)
+		made[i] = ranges(self->place.text + i * 7 % MANY * 16, 1 + i % 16,
+				 (char *)self->place.table + i, 100 + i);
+	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_REGISTER, made, MANY));
+
+	/* However many are asked for, it says how many there are. */
+	memset(seen, 0xff, sizeof(seen));
+	EXPECT_EQ(MANY, tables_count());
+	EXPECT_EQ(MANY, tables_list(seen, MANY / 2));
+	EXPECT_EQ(-1UL, seen[MANY / 2].text_start);
+	ASSERT_EQ(MANY, tables_list(seen, MANY));
+	for (int i = 0; i < MANY; i++) {
+		EXPECT_TRUE(i == 0 || seen[i - 1].text_end <= seen[i].text_start);
+		EXPECT_EQ(UNWIND_TABLE_SFRAME, seen[i].format);
+		EXPECT_EQ(0, seen[i].flags);
+		EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, seen[i].origin);
+		EXPECT_TRUE(registered(&made[i]));
+	}
+
+	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_UNREGISTER, seen, MANY));
+	EXPECT_EQ(0, tables_count());
+	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_REGISTER, seen, MANY));
+	memset(again, 0xff, sizeof(again));
+	ASSERT_EQ(MANY, tables_list(again, MANY + 1));
+	EXPECT_EQ(0, memcmp(seen, again, sizeof(seen)));
+	EXPECT_EQ(-1UL, again[MANY].text_start);
+}
+
+TEST_F(prctl, proc_says_the_same)
+{
+	static struct line lines[MANY];
+	struct unwind_table seen[MANY], page;
+	long count;
+
+	for (int i = 0; i < PART_PAGES; i++) {
+		page = page_of(&self->place, i);
+		ASSERT_EQ(0, do_register(&page));
+	}
+	count = tables_list(seen, MANY);
+	ASSERT_EQ(count, proc_lines(getpid(), lines, MANY));
+	for (long i = 0; i < count; i++) {
+		EXPECT_TRUE(same_ranges(&seen[i], &lines[i].table)) TH_LOG("line %ld", i);
+		EXPECT_STREQ("sframe", lines[i].format);
+		EXPECT_STREQ(seen[i].origin == UNWIND_TABLE_BY_EXEC ? "exec" : "prctl",
+			     lines[i].origin);
+		EXPECT_STREQ("unchecked", lines[i].state);
+		EXPECT_STREQ("-", lines[i].detail);
+	}
+}
+
+/* What a child sees that has become another user. */
+static int as_nobody(pid_t parent)
+{
+	static struct line lines[8];
+
+	if (setgid(65534) || setuid(65534))
+		return 2;
+	/* Or its own files would still be root's. */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (proc_lines(getpid(), lines, 8) < 1)
+		return 3;
+	return proc_lines(parent, lines, 8) == -EACCES ? 0 : 4;
+}
+
+TEST_F(prctl, who_may_read_the_file)
+{
+	pid_t parent = getpid(), pid;
+	int status;
+
+	if (getuid())
+		SKIP(return, "not root: cannot become another user");
+	ASSERT_EQ(0, do_register(&self->good));
+	pid = fork();
+	if (!pid)
+		_exit(as_nobody(parent));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("2: setuid, 3: own file, 4: the parent's");
+}
+
+TEST_HARNESS_MAIN
