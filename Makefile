@@ -12,7 +12,7 @@ export JOBS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run check check-host check-vm check-long agree fuzz bench bench-host \
+.PHONY: help run check check-host check-vm check-long agree fuzz bench bench-host bench-tables \
 	tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
@@ -51,6 +51,9 @@ fuzz: ## look for tables that the parser cannot take
 
 bench: ## measure what the series costs
 	@$(LOCKED) $(WB)/measure/bench
+
+bench-tables: ## measure what registrations cost, and what a program without any pays
+	@$(LOCKED) $(WB)/measure/lifetime
 
 bench-host: ## measure what a lookup costs, and other readers'
 	@$(LOCKED) $(WB)/readers/bench

@@ -23,15 +23,23 @@ am_same_tree() {
 }
 
 checkpatch() {
-	local dictionary=$BUILD/check/codespell
+	local dictionary=$BUILD/check/codespell commit ignore
 
+	mkdir -p "${dictionary%/*}"
 	# Manual pages have a macro Nd, which is not a typing error.
 	python3 -c 'import codespell_lib as c; print(c.__path__[0] + "/data/dictionary.txt")' |
 		xargs grep -v '^nd->' >"$dictionary"
-	# The series is signed off by who mails it. MAINTAINERS is changed, once, at its end.
 	cd "$TREE"
-	scripts/checkpatch.pl --strict --quiet --no-signoff --ignore FILE_PATH_CHANGES,GIT_COMMIT_ID \
-		--codespell --codespellfile "$dictionary" --git "$(base)..HEAD"
+	for commit in $(git rev-list --reverse "$(base)..HEAD"); do
+		# MAINTAINERS is changed, once, at its end.
+		ignore=FILE_PATH_CHANGES,GIT_COMMIT_ID
+		# Trace events have a layout of their own.
+		[ -z "$(git diff --name-only "$commit^" "$commit" -- include/trace)" ] ||
+			ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+		# The series is signed off by who mails it.
+		scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" \
+			--codespell --codespellfile "$dictionary" --git "$commit" || return
+	done
 }
 
 rustfmt_clean() {

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What registrations cost, and what a program without them pays.
+ *
+ * For a guest whose clock counts instructions. Prints lines "OPERATION N COST":
+ * the cheapest of some repetitions, with N registrations in the address space;
+ * the others had an interrupt in them. A kernel without tables has only N = 0.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/unwind_tables.h>
+
+#ifndef PR_UNWIND_TABLES
+# define PR_UNWIND_TABLES		82
+# define PR_UNWIND_TABLES_REGISTER	0
+# define PR_UNWIND_TABLES_UNREGISTER	1
+#endif
+
+#define REPEAT	40
+#define MOST	1024
+#define TEXT	16
+
+static char *text, *table;
+static char *self;
+
+static unsigned long now(void)
+{
+	unsigned int low, high;
+
+	asm volatile("rdtsc" : "=a" (low), "=d" (high) :: "memory");
+	return (unsigned long)high << 32 | low;
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* One call for the text with this number. */
+static long call(unsigned long operation, int nr)
+{
+	struct unwind_table element = {
+		.text_start = (unsigned long)text + nr * TEXT,
+		.text_end = (unsigned long)text + (nr + 1) * TEXT,
+		.table_start = (unsigned long)table,
+		.table_end = (unsigned long)table + 4096,
+		.format = UNWIND_TABLE_SFRAME,
+	};
+
+	return prctl(PR_UNWIND_TABLES, operation, &element, 1UL, sizeof(element));
+}
+
+static unsigned long do_register(void)
+{
+	unsigned long start = now(), taken;
+
+	if (call(PR_UNWIND_TABLES_REGISTER, MOST) != 1)
+		die("register");
+	taken = now() - start;
+	if (call(PR_UNWIND_TABLES_UNREGISTER, MOST) != 1)
+		die("unregister");
+	return taken;
+}
+
+static unsigned long do_unregister(void)
+{
+	unsigned long start, taken;
+
+	if (call(PR_UNWIND_TABLES_REGISTER, MOST) != 1)
+		die("register");
+	start = now();
+	if (call(PR_UNWIND_TABLES_UNREGISTER, MOST) != 1)
+		die("unregister");
+	taken = now() - start;
+	return taken;
+}
+
+/* Until the parent goes on. */
+static unsigned long do_fork(void)
+{
+	unsigned long start = now(), taken;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	taken = now() - start;
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		die("fork");
+	return taken;
+}
+
+/* With the child's exit. */
+static unsigned long do_fork_exit(void)
+{
+	unsigned long start = now();
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		die("fork");
+	return now() - start;
+}
+
+static unsigned long do_exec(void)
+{
+	unsigned long start = now();
+	pid_t child = vfork();
+
+	if (!child) {
+		execl(self, self, "nothing", NULL);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		die("exec");
+	return now() - start;
+}
+
+static unsigned long do_munmap(void)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long start;
+
+	if (page == MAP_FAILED)
+		die("mmap");
+	*page = 1;
+	start = now();
+	munmap(page, 4096);
+	return now() - start;
+}
+
+static void measure(const char *name, int nr, unsigned long (*operation)(void))
+{
+	unsigned long best = -1UL;
+
+	for (int i = 0; i < REPEAT; i++) {
+		unsigned long taken = operation();
+
+		if (taken < best)
+			best = taken;
+	}
+	printf("%s %d %lu\n", name, nr, best);
+	fflush(stdout);
+}
+
+/* Ten thousand loops of two instructions, as the clock sees them. */
+static unsigned long calibrate(void)
+{
+	unsigned long start = now(), loops = 10000;
+
+	asm volatile("1: dec %0; jnz 1b" : "+r" (loops));
+	return now() - start;
+}
+
+int main(int argc, char **argv)
+{
+	static const int sizes[] = { 0, 2, 64, MOST };
+	int registered = 0;
+
+	if (argc > 1)
+		return 0;
+	self = argv[0];
+	text = mmap(NULL, (MOST + 1) * TEXT, PROT_READ | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	table = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (text == MAP_FAILED || table == MAP_FAILED)
+		die("mmap");
+
+	measure("clock", 0, calibrate);
+	/* What was never registered anything pays nothing. */
+	measure("exec", 0, do_exec);
+	measure("fork", 0, do_fork);
+	measure("fork+exit", 0, do_fork_exit);
+	measure("munmap", 0, do_munmap);
+	if (call(PR_UNWIND_TABLES_REGISTER, MOST) < 0)
+		return 0;
+	call(PR_UNWIND_TABLES_UNREGISTER, MOST);
+
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		for (; registered < sizes[i]; registered++)
+			if (call(PR_UNWIND_TABLES_REGISTER, registered) != 1)
+				die("register");
+		measure("register", registered, do_register);
+		measure("unregister", registered, do_unregister);
+		if (!registered)
+			continue;
+		measure("fork", registered, do_fork);
+		measure("fork+exit", registered, do_fork_exit);
+		measure("munmap", registered, do_munmap);
+	}
+	return 0;
+}
