@@ -45,6 +45,7 @@ part_tables() {
 	count_cargo "$logs/check-readers--tests.log"
 	check "agreement with other readers" enter "$WORKBENCH/readers/agree" &&
 		cat "$logs/check-agreement-with-other-readers.log"
+	check "fuzz: rustfmt" enter cargo fmt --check --manifest-path "$WORKBENCH/fuzz/Cargo.toml"
 	check "fuzz: inputs that were kept" "$WORKBENCH/fuzz/run" replay
 }
 

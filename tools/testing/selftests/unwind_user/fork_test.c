@@ -131,7 +131,8 @@ TEST_F(family, children_of_many_ranges)
  * Address spaces with trees of many shapes come to their end. How deep a tree
  * is, and how full its nodes are, depends on the number alone.
  */
-TEST_F(family, registries_of_many_sizes)
+/* Slow where a kernel looks for mistakes. */
+TEST_F_TIMEOUT(family, registries_of_many_sizes, 600)
 {
 	static struct unwind_table tables[4000];
 	size_t len = ARRAY_SIZE(tables) * 4;

@@ -283,7 +283,20 @@ static long charge_in_cgroup(struct __test_metadata *_metadata, const struct pla
 	return *charge;
 }
 
-TEST(memory_is_charged)
+FIXTURE(charge)
+{
+};
+
+FIXTURE_SETUP(charge)
+{
+}
+
+FIXTURE_TEARDOWN(charge)
+{
+}
+
+/* Slow where a kernel looks for mistakes. */
+TEST_F_TIMEOUT(charge, memory_is_charged, 600)
 {
 	char root[] = "/tmp/unwind_user.XXXXXX", group[128];
 	long limit = read_number(MAX_SYSCTL), charge = -1;
