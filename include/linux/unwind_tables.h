@@ -59,6 +59,7 @@ int unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tab
 /* What kernel/unwind/tables/tables.rs calls: */
 void unwind_tables_disabled(const struct unwind_table_info *info);
 void unwind_tables_dropped(const struct unwind_table_info *info);
+int unwind_tables_read(void *to, unsigned long addr, unsigned int len);
 
 /* What it is called by, here and in kernel/unwind/tables/: */
 int __unwind_tables_insert(struct mm_struct *mm, const struct unwind_table_info *info,
@@ -69,7 +70,7 @@ bool __unwind_tables_next(struct mm_struct *mm, unsigned long from,
 			  struct unwind_table_info *info);
 void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
 int __unwind_tables_lookup(struct unwind_tables *tables, unsigned long ip,
-			   struct unwind_user_frame *frame, u32 *budget);
+			   struct unwind_user_frame *frame, struct unwind_tables_walk *walk);
 int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
 void unwind_tables_not_dupped(void);
@@ -99,11 +100,20 @@ static inline bool unwind_tables_usable(const struct mm_struct *mm)
 }
 
 /**
+ * unwind_tables_start - Get ready to look up a stack's addresses
+ * @walk: What its lookups share, zeroed
+ */
+static inline void unwind_tables_start(struct unwind_tables_walk *walk)
+{
+	walk->budget = UNWIND_TABLES_BUDGET;
+}
+
+/**
  * unwind_tables_lookup - Find the rule for an address in the current process
  * @mm:	    current->mm
  * @ip:	    The address
  * @frame:  Where to put the rule
- * @budget: What the lookup may cost; what it did cost is taken off
+ * @walk:   What all lookups of the stack share, from unwind_tables_start()
  *
  * Context: Faultable: the tables are in user memory.
  * Return: 0 and @frame; -ENOENT if no table says anything about @ip, -EFAULT
@@ -112,12 +122,12 @@ static inline bool unwind_tables_usable(const struct mm_struct *mm)
  */
 static inline int unwind_tables_lookup(struct mm_struct *mm, unsigned long ip,
 				       struct unwind_user_frame *frame,
-				       u32 *budget)
+				       struct unwind_tables_walk *walk)
 {
 	/* Pairs with the cmpxchg() that publishes a new registry. */
 	struct unwind_tables *tables = smp_load_acquire(&mm->unwind_tables);
 
-	return tables ? __unwind_tables_lookup(tables, ip, frame, budget) : -ENOENT;
+	return tables ? __unwind_tables_lookup(tables, ip, frame, walk) : -ENOENT;
 }
 
 /**
@@ -194,9 +204,11 @@ static inline bool unwind_tables_usable(const struct mm_struct *mm)
 	return false;
 }
 
+static inline void unwind_tables_start(struct unwind_tables_walk *walk) {}
+
 static inline int unwind_tables_lookup(struct mm_struct *mm, unsigned long ip,
 				       struct unwind_user_frame *frame,
-				       u32 *budget)
+				       struct unwind_tables_walk *walk)
 {
 	return -ENOENT;
 }

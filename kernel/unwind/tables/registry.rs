@@ -32,6 +32,7 @@ use crate::{
         Malformed,
         Rule, //
     },
+    recent::Recent,
     section::{
         Header,
         Section,
@@ -186,18 +187,35 @@ impl Registry {
 
     /// The rule that holds at address `pc`, from the table that the current process registered.
     ///
-    /// Reads user memory.
-    pub(crate) fn rule(&self, pc: usize, budget: &mut Budget) -> Result<Rule, Error> {
-        let Found { section, verdict } = self.find(pc).ok_or(Error::NotFound)?;
+    /// Looks at `recent` first, and leaves there what it found. Reads user memory.
+    pub(crate) fn rule(
+        &self,
+        pc: usize,
+        recent: &mut Recent,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        if recent.at(pc).is_none() {
+            self.open(pc, recent)?;
+        }
+        let (section, header) = recent.at(pc).ok_or(Error::NotFound)?;
         let memory = UserMemory::new(section.table);
-        let rule = self
-            .header(&section, verdict, &memory)
-            .and_then(|header| header.rule(&memory, section.table as u64, pc as u64, budget));
+        let rule = header.rule(&memory, section.table as u64, pc as u64, budget);
 
         if let Err(Error::Malformed(malformed)) = rule {
-            self.disable(&section, malformed);
+            self.disable(section, malformed);
+            recent.clear();
         }
         rule
+    }
+
+    /// Finds the section whose text holds address `pc`, and its table's header.
+    #[inline(never)]
+    fn open(&self, pc: usize, recent: &mut Recent) -> Result<(), Error> {
+        let Found { section, verdict } = self.find(pc).ok_or(Error::NotFound)?;
+        let header = self.header(&section, verdict)?;
+
+        recent.set(section, header);
+        Ok(())
     }
 
     /// The header of the table of `section`, read if it was not yet.
@@ -205,13 +223,17 @@ impl Registry {
         &self,
         section: &Section,
         verdict: Option<Verdict>,
-        memory: &UserMemory,
     ) -> Result<Header, Error> {
         match verdict {
             Some(Verdict::Good(header)) => Ok(header),
             Some(Verdict::Disabled(malformed)) => Err(Error::Malformed(malformed)),
             None => {
-                let header = Header::read(memory, section.table_len.into())?;
+                let memory = UserMemory::new(section.table);
+                let header = Header::read(&memory, section.table_len.into()).inspect_err(|error| {
+                    if let Error::Malformed(malformed) = error {
+                        self.disable(section, *malformed);
+                    }
+                })?;
                 // If this fails, the next lookup reads the header again.
                 let _ = self.judge(section, Verdict::Good(header));
                 Ok(header)
@@ -220,6 +242,7 @@ impl Registry {
     }
 
     /// Lets nobody use the table of `section` any more.
+    #[cold]
     fn disable(&self, section: &Section, malformed: Malformed) {
         // If this fails, the next lookup tries again.
         if let Ok(true) = self.judge(section, Verdict::Disabled(malformed)) {

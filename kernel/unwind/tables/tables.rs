@@ -15,6 +15,7 @@
 
 mod entry;
 mod parse;
+mod recent;
 mod registry;
 mod section;
 mod tree;
@@ -31,10 +32,9 @@ use kernel::{
 use crate::{
     parse::{
         Budget,
-        Register,
-        Rule,
-        Value, //
+        Rule, //
     },
+    recent::Recent,
     registry::{
         slot,
         Registry, //
@@ -60,39 +60,9 @@ impl From<parse::Error> for Error {
     }
 }
 
-/// The rule in the form that the walker applies; none if it cannot.
-fn user_frame(rule: Rule) -> Option<bindings::unwind_user_frame> {
-    if rule.is_outermost() {
-        return Some(bindings::unwind_user_frame {
-            outermost: true,
-            ..Default::default()
-        });
-    }
-
-    let (use_fp, cfa_off) = match rule.cfa() {
-        Value::Register(Register::Sp, offset) => (false, offset),
-        Value::Register(Register::Fp, offset) => (true, offset),
-        _ => return None,
-    };
-    let ra_off = match rule.ra() {
-        Value::AtCfa(offset) => offset,
-        _ => return None,
-    };
-    let fp_off = match rule.fp() {
-        Value::Unchanged => 0,
-        // What is at the CFA belongs to the caller, and 0 stands for nothing at all.
-        Value::AtCfa(offset) if offset != 0 => offset,
-        _ => return None,
-    };
-
-    Some(bindings::unwind_user_frame {
-        cfa_off,
-        ra_off,
-        fp_off,
-        use_fp,
-        outermost: false,
-    })
-}
+// A rule is what the walker applies, as it is.
+const _: () = assert!(size_of::<Rule>() == size_of::<bindings::unwind_user_frame>());
+const _: () = assert!(align_of::<Rule>() == align_of::<bindings::unwind_user_frame>());
 
 /// The errno that C is told.
 fn errno(result: Result) -> c_int {
@@ -246,27 +216,31 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
 ///
 /// # Safety
 ///
-/// `tables` must be what `current->mm` points to; `frame` and `budget` must be valid for writing
-/// and reading.
+/// `tables` must be what `current->mm` points to. `frame` must be valid for writing, `walk` for
+/// reading and writing; its section must be zeroes or from the last call.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_lookup(
     tables: *mut bindings::unwind_tables,
     ip: usize,
     frame: *mut bindings::unwind_user_frame,
-    budget: *mut u32,
+    walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
     // SAFETY: A registry lives as long as its address space has users, and `current` is one.
     let registry = unsafe { &*tables.cast::<Registry>() };
     // SAFETY: By the requirement of this function.
-    let (frame, units) = unsafe { (&mut *frame, &mut *budget) };
+    let (recent, units) = unsafe { (Recent::from_raw(&raw mut (*walk).recent), &mut (*walk).budget) };
     let mut budget = Budget::new(*units);
-    let rule = registry.rule(ip, &mut budget);
+    let rule = registry.rule(ip, recent, &mut budget);
 
     *units = budget.left();
-    errno(rule.map_err(Error::from).and_then(|rule| {
-        *frame = user_frame(rule).ok_or(ENOENT)?;
-        Ok(())
-    }))
+    match rule {
+        Ok(rule) => {
+            // SAFETY: By the requirement of this function; and the two are laid out alike.
+            unsafe { frame.cast::<Rule>().write(rule) };
+            0
+        }
+        Err(error) => Error::from(error).to_errno(),
+    }
 }
 
 /// Copies a registry at fork: see `unwind_tables_dup()` in the C header.

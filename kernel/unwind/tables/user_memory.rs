@@ -2,9 +2,9 @@
 
 //! Tables in user memory: the only place that copies from it.
 
-use kernel::uaccess::{
-    UserPtr,
-    UserSlice, //
+use kernel::{
+    bindings,
+    error::to_result, //
 };
 
 use crate::parse::{
@@ -35,9 +35,10 @@ impl Reader for UserMemory {
         let offset = usize::try_from(offset).map_err(|_| Fault)?;
         let addr = self.base.checked_add(offset).ok_or(Fault)?;
 
-        UserSlice::new(UserPtr::from_addr(addr), buf.len())
-            .reader()
-            .read_slice(buf)
+        let len = buf.len().try_into().map_err(|_| Fault)?;
+
+        // SAFETY: `buf` has room for so many bytes, and any address may be asked for.
+        to_result(unsafe { bindings::unwind_tables_read(buf.as_mut_ptr().cast(), addr, len) })
             .map_err(|_| Fault)
     }
 }

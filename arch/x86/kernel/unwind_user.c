@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the walker of user stacks needs to know about x86-64: registers by
+ * their DWARF numbers, and signal frames.
+ */
+#include <linux/errno.h>
+#include <linux/nospec.h>
+#include <linux/stddef.h>
+#include <linux/uaccess.h>
+#include <linux/unwind_user.h>
+
+#include <asm/ptrace.h>
+#include <asm/sigframe.h>
+
+/* Registers in the order of their DWARF numbers, and where they are. */
+#define UNWIND_USER_REGISTERS(type) {					\
+	offsetof(type, ax), offsetof(type, dx), offsetof(type, cx),	\
+	offsetof(type, bx), offsetof(type, si), offsetof(type, di),	\
+	offsetof(type, bp), offsetof(type, sp),				\
+	offsetof(type, r8), offsetof(type, r9), offsetof(type, r10),	\
+	offsetof(type, r11), offsetof(type, r12), offsetof(type, r13),	\
+	offsetof(type, r14), offsetof(type, r15),			\
+}
+
+static const u8 in_pt_regs[] = UNWIND_USER_REGISTERS(struct pt_regs);
+static const u8 in_sigcontext[] = UNWIND_USER_REGISTERS(struct sigcontext_64);
+
+/**
+ * arch_unwind_user_register - What a register holds
+ * @regs:  All registers
+ * @reg:   DWARF number of the wanted one
+ * @value: Where to put it
+ *
+ * Return: 0, or -ENOENT if there is no such register.
+ */
+int arch_unwind_user_register(const struct pt_regs *regs, unsigned int reg,
+			      unsigned long *value)
+{
+	if (reg >= ARRAY_SIZE(in_pt_regs))
+		return -ENOENT;
+
+	reg = array_index_nospec(reg, ARRAY_SIZE(in_pt_regs));
+	*value = *(const unsigned long *)((const void *)regs + in_pt_regs[reg]);
+	return 0;
+}
+
+/**
+ * arch_unwind_user_saved_register - What a register held when a signal came
+ * @context: Where the signal's frame has the registers
+ * @reg:     DWARF number of the wanted one
+ * @value:   Where to put it
+ *
+ * Context: Faultable.
+ * Return: 0, -ENOENT if there is no such register, or -EFAULT.
+ */
+int arch_unwind_user_saved_register(unsigned long context, unsigned int reg,
+				    unsigned long *value)
+{
+	if (reg >= ARRAY_SIZE(in_sigcontext))
+		return -ENOENT;
+
+	reg = array_index_nospec(reg, ARRAY_SIZE(in_sigcontext));
+	return get_user(*value, (unsigned long __user *)(context + in_sigcontext[reg]));
+}
+
+/*
+ * What restorers do. The kernel's frame has no other mark: 64-bit programs bring
+ * their own restorer, and gdb and libgcc look at its code, too.
+ */
+static const struct {
+	unsigned int len;
+	unsigned int syscall;
+	u8 code[9];
+} restorers[] = {
+	/* mov $__NR_rt_sigreturn, %rax; syscall */
+	{ 9, 7, { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
+	/* mov $__NR_rt_sigreturn, %eax; syscall */
+	{ 7, 5, { 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
+};
+
+static bool is_at(unsigned long ip, const u8 *code, unsigned int len)
+{
+	u8 there[sizeof(restorers[0].code)];
+
+	return !copy_from_user(there, (void __user *)ip, len) && !memcmp(there, code, len);
+}
+
+/**
+ * arch_unwind_user_is_restorer - Whether the code of a frame is a restorer's
+ * @state: The frame
+ *
+ * Context: Faultable.
+ * Return: Whether it is. Only the topmost frame can be in the middle of it.
+ */
+bool arch_unwind_user_is_restorer(const struct unwind_user_state *state)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(restorers); i++) {
+		unsigned long ip = state->ip;
+
+		if (is_at(ip, restorers[i].code, restorers[i].len))
+			return true;
+		if (state->topmost &&
+		    is_at(ip - restorers[i].syscall, restorers[i].code, restorers[i].len))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * arch_unwind_user_interrupted - The registers of what a signal interrupted
+ * @state:	 The frame of the restorer
+ * @interrupted: Where to put them
+ *
+ * Context: Faultable.
+ * Return: 0; -EFAULT if the signal's frame is not on the stack; -EINVAL if it
+ *	   is none, or what was interrupted is not 64-bit code.
+ */
+int arch_unwind_user_interrupted(const struct unwind_user_state *state,
+				 struct unwind_user_interrupted *interrupted)
+{
+	unsigned long context = state->sp + offsetof(struct ucontext, uc_mcontext);
+	const size_t len = offsetof(struct sigcontext_64, err);
+	struct sigcontext_64 saved;
+	struct pt_regs regs = {};
+
+	if (state->sp < state->stack_start || state->sp >= state->stack_end ||
+	    state->stack_end - state->sp < sizeof(struct ucontext))
+		return -EFAULT;
+	if (copy_from_user(&saved, (void __user *)context, len))
+		return -EFAULT;
+	regs.cs = saved.cs;
+	if (!user_64bit_mode(&regs))
+		return -EINVAL;
+
+	interrupted->ip = saved.ip;
+	interrupted->sp = saved.sp;
+	interrupted->fp = saved.bp;
+	interrupted->context = context;
+	return 0;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading tables in user memory.
+ */
+#include <linux/fault-inject-usercopy.h>
+#include <linux/instrumented.h>
+#include <linux/uaccess.h>
+#include <linux/unaligned.h>
+#include <linux/unwind_tables.h>
+
+/* The next bytes of a copy, as many as @type has. */
+#define read_next(type, to, from, len, fault)					\
+do {										\
+	type next;								\
+										\
+	unsafe_get_user(next, (const type __user *)(from), fault);		\
+	put_unaligned(next, (type *)(to));					\
+	(to) += sizeof(type);							\
+	(from) += sizeof(type);							\
+	(len) -= sizeof(type);							\
+} while (0)
+
+/**
+ * unwind_tables_read - Copy a few bytes of a table
+ * @to:	  Where to
+ * @addr: Where from, any address
+ * @len:  How many
+ *
+ * In words and a single user access: a lookup does this a few times for each
+ * frame, and copy_from_user() is made for more bytes.
+ *
+ * Context: Faultable.
+ * Return: 0, or -EFAULT; then @to has any bytes.
+ */
+int unwind_tables_read(void *to, unsigned long addr, unsigned int len)
+{
+	const void __user *table = (const void __user *)addr;
+
+	might_fault();
+	if (should_fail_usercopy())
+		return -EFAULT;
+	instrument_copy_from_user_before(to, table, len);
+
+	scoped_user_read_access_size(table, len, fault) {
+		const void __user *from = table;
+
+		while (len >= sizeof(u64))
+			read_next(u64, to, from, len, fault);
+		if (len & sizeof(u32))
+			read_next(u32, to, from, len, fault);
+		if (len & sizeof(u16))
+			read_next(u16, to, from, len, fault);
+		if (len & sizeof(u8))
+			read_next(u8, to, from, len, fault);
+	}
+	return 0;
+fault:
+	return -EFAULT;
+}
