@@ -109,17 +109,18 @@ registration="register_test lifetime_test fork_test exec_test verdict_test obser
 count_selftests() { # NAME
 	local program
 
-	for program in frame_pointer_test sframe_test $registration; do
+	for program in frame_pointer_test sframe_test moment_test $registration; do
 		count_tap "$program" "$OUT/selftests-$1/$program.tap"
 	done
 }
 
-# Without tables frame pointers work as ever; the other program's stacks are lost,
-# or its tests could not fail.
+# Without tables frame pointers work as ever, and the moment is right; the other
+# program's stacks are lost, or its tests could not fail.
 count_frame_pointers() {
 	local results=$OUT/selftests-off program
 
 	count_tap "without tables: frame_pointer_test" "$results/frame_pointer_test.tap"
+	count_tap "without tables: moment_test" "$results/moment_test.tap"
 	if grep -q '^not ok 1 ' "$results/sframe_test.tap" && ! grep -q 'SKIP' "$results/sframe_test.tap"; then
 		result ok "without tables: sframe_test fails"
 	else
@@ -168,5 +169,8 @@ base_selftests() {
 	selftests base base 400 100 || return
 	# Nothing of this series is needed for these.
 	! grep '^not ok' "$OUT/selftests-base/frame_pointer_test.tap" &&
-		grep -q '^ok' "$OUT/selftests-base/frame_pointer_test.tap"
+		grep -q '^ok' "$OUT/selftests-base/frame_pointer_test.tap" || return
+	# Each of these can fail.
+	! grep '^ok' "$OUT/selftests-base/moment_test.tap" &&
+		grep -q '^not ok' "$OUT/selftests-base/moment_test.tap"
 }

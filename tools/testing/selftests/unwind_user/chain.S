@@ -7,45 +7,7 @@
  */
 #include <asm/unistd.h>
 
-.macro begin name
-	.globl	\name
-	.type	\name, @function
-\name:
-	.cfi_startproc
-.endm
-
-.macro end name
-	.cfi_endproc
-	.size	\name, . - \name
-.endm
-
-.macro label name
-	.globl	\name
-\name:
-.endm
-
-.macro push_reg reg
-	pushq	\reg
-	.cfi_adjust_cfa_offset 8
-.endm
-
-.macro pop_reg reg
-	popq	\reg
-	.cfi_adjust_cfa_offset -8
-.endm
-
-.macro push_frame
-	push_reg %rbp
-	.cfi_rel_offset %rbp, 0
-	movq	%rsp, %rbp
-	.cfi_def_cfa_register %rbp
-.endm
-
-.macro pop_frame
-	popq	%rbp
-	.cfi_def_cfa %rsp, 8
-	.cfi_restore %rbp
-.endm
+#include "chain_macros.h"
 
 	.text
 

@@ -11,26 +11,12 @@
 #include <linux/elf.h>
 
 #include "chain.h"
-#include "sampler.h"
-#include "../kselftest.h"
+#include "scenario.h"
 
 #define DEPTH		120
 
-/* Exit status of a child whose stack was another than expected. */
-#define OTHER_STACK	3
-/* Exit status of a child that could not be sampled. */
-#define NOT_SAMPLED	4
-
 /* What a program that was executed for a scenario finds as its first argument. */
 #define CHILD		"child"
-
-/* A function of chain.S and the stack below it, topmost frame first. */
-struct scenario {
-	const char *name;
-	void (*chain)(int depth);
-	int depth;
-	const char *labels[5];
-};
 
 static const struct scenario scenarios[] = {
 #ifdef SFRAME
@@ -46,65 +32,6 @@ static const struct scenario scenarios[] = {
 #endif
 	{ "120 frames", chain_deep, DEPTH, { leaf_ip, chain_deep_last_return } },
 };
-
-/* Where the functions of this file that are on the stack return to. */
-static struct chain callers;
-
-#define ENTER() \
-	(callers.ips[callers.nr++] = (unsigned long)__builtin_return_address(0))
-#define LEAVE()	(callers.nr--)
-
-static struct sampler sampler;
-
-static void expect(struct chain *chain, const void *ip)
-{
-	chain->ips[chain->nr++] = (unsigned long)ip;
-}
-
-static void print_difference(const struct chain *chain, const struct chain *expected)
-{
-	ksft_print_msg("%u frames, expected %u\n", chain->nr, expected->nr);
-	for (unsigned int i = 0; i < chain->nr || i < expected->nr; i++)
-		ksft_print_msg("%u: 0x%lx 0x%lx\n", i,
-			       i < chain->nr ? chain->ips[i] : 0,
-			       i < expected->nr ? expected->ips[i] : 0);
-}
-
-/* Sample a scenario; returns 0, OTHER_STACK or NOT_SAMPLED. */
-static int sample(const struct scenario *scenario, bool quiet)
-{
-	static struct chain chain, expected;
-	const char *error;
-
-	ENTER();
-	chain_call(scenario->chain, scenario->depth);
-
-	expected.nr = 0;
-	for (unsigned int i = 0; scenario->labels[i]; i++)
-		expect(&expected, scenario->labels[i]);
-	for (int i = 1; i < scenario->depth; i++)
-		expect(&expected, chain_deep_return);
-	expect(&expected, chain_call_return);
-	expect(&expected, (const void *)chain_call_caller);
-	for (unsigned int i = callers.nr; i > 0; i--)
-		expect(&expected, (const void *)callers.ips[i - 1]);
-	expect(&expected, start_return);
-	LEAVE();
-
-	error = sampler_chain(&sampler, &chain);
-	if (error) {
-		if (!quiet)
-			ksft_print_msg("%s\n", error);
-		return NOT_SAMPLED;
-	}
-	if (chain.nr != expected.nr ||
-	    memcmp(chain.ips, expected.ips, chain.nr * sizeof(chain.ips[0]))) {
-		if (!quiet)
-			print_difference(&chain, &expected);
-		return OTHER_STACK;
-	}
-	return 0;
-}
 
 /* Sample all scenarios; returns 0, or what the first to fail returns. */
 static int sample_all(bool quiet)

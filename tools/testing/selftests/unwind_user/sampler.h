@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Samples of one's own system calls, with deferred user stacks.
+ * Samples of oneself, at system calls or by a clock, with deferred user stacks.
+ * After kselftest.h.
  */
 #ifndef SAMPLER_H
 #define SAMPLER_H
@@ -55,23 +56,23 @@ static inline long tracepoint_id(void)
 	return id;
 }
 
-/* Sample each getppid() of this thread from now on; returns 0 or an errno. */
-static inline int sampler_open(struct sampler *sampler)
+/* Open an event of this thread; returns 0 or an errno. */
+static inline int sampler_open_event(struct sampler *sampler, unsigned int type,
+				     unsigned long config, unsigned long period,
+				     bool disabled)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
+		.type = type,
 		.size = sizeof(attr),
-		.sample_period = 1,
+		.config = config,
+		.sample_period = period,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
+		.disabled = disabled,
 		.exclude_callchain_kernel = 1,
 		.defer_callchain = 1,
 		.defer_output = 1,
 	};
-	long id = tracepoint_id();
 
-	if (id < 0)
-		return -id;
-	attr.config = id;
 	sampler->fd = syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
 	if (sampler->fd < 0)
 		return errno;
@@ -85,6 +86,28 @@ static inline int sampler_open(struct sampler *sampler)
 	}
 	sampler->ring = (const unsigned char *)sampler->page + 4096;
 	return 0;
+}
+
+/* Sample each getppid() of this thread from now on; returns 0 or an errno. */
+static inline int sampler_open(struct sampler *sampler)
+{
+	long id = tracepoint_id();
+
+	return id < 0 ? -id : sampler_open_event(sampler, PERF_TYPE_TRACEPOINT, id, 1,
+						 false);
+}
+
+/* An event that samples this thread after each so many nanoseconds, once enabled. */
+static inline int sampler_open_clock(struct sampler *sampler, unsigned long period)
+{
+	return sampler_open_event(sampler, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, period,
+				  true);
+}
+
+static inline void sampler_close(struct sampler *sampler)
+{
+	munmap(sampler->page, RING_SIZE + 4096);
+	close(sampler->fd);
 }
 
 /* Copy out of the ring, around its end. */
@@ -158,6 +181,74 @@ static inline const char *sampler_chain(struct sampler *sampler, struct chain *c
 	if (!error && !chain->nr)
 		error = "no stack";
 	return error;
+}
+
+/*
+ * Take all records out of the ring, and look at each stack.
+ *
+ * Returns how many samples there were whose stack @look found good, or -1 if one
+ * was not, or is missing though another sample's came.
+ */
+static inline int sampler_each(struct sampler *sampler, struct chain *chain,
+			       bool (*look)(const struct chain *chain, const void *arg),
+			       const void *arg)
+{
+	unsigned long *words = sampler->words;
+	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
+	unsigned long tail = sampler->page->data_tail;
+	unsigned long cookie = 0, taken = 0;
+	int samples = 0, good = 0;
+
+	while (tail < head && good >= 0) {
+		struct perf_event_header header;
+		unsigned long nr;
+
+		ring_copy(sampler, tail, &header, sizeof(header));
+		if (header.size > sizeof(sampler->words)) {
+			good = -1;
+			break;
+		}
+		ring_copy(sampler, tail + sizeof(header), words, header.size - sizeof(header));
+		tail += header.size;
+		nr = words[1];
+
+		switch (header.type) {
+		case PERF_RECORD_SAMPLE:
+			if (nr < 2 || words[nr] != (unsigned long)PERF_CONTEXT_USER_DEFERRED) {
+				ksft_print_msg("sample that is not deferred\n");
+				good = -1;
+				break;
+			}
+			/* One on the way back, when the stack had been taken. */
+			if (words[nr + 1] == taken) {
+				good++;
+				break;
+			}
+			/* Several may share a stack: those before the task is back. */
+			if (samples && words[nr + 1] != cookie) {
+				ksft_print_msg("sample without a stack\n");
+				good = -1;
+				break;
+			}
+			cookie = words[nr + 1];
+			samples++;
+			break;
+		case PERF_RECORD_CALLCHAIN_DEFERRED:
+			chain->nr = nr;
+			memcpy(chain->ips, &words[2], nr * sizeof(words[0]));
+			if (!samples || words[0] != cookie) {
+				ksft_print_msg("stack without a sample\n");
+				good = -1;
+				break;
+			}
+			taken = cookie;
+			good = look(chain, arg) ? good + samples : -1;
+			samples = 0;
+			break;
+		}
+	}
+	__atomic_store_n(&sampler->page->data_tail, head, __ATOMIC_RELEASE);
+	return good;
 }
 
 #endif /* SAMPLER_H */

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The moment that a stack belongs to: samples inside exec and exit, of another
+ * task, have the stack that made the system call, or none.
+ */
+#include "../kselftest_harness.h"
+
+#include <linux/elf.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "moment.h"
+
+/* What this program is told when it is executed by a test. */
+#define EXECUTED	"executed"
+#define OFTEN		"often"
+
+/* --- The task that is sampled --- */
+
+static int go[2], tell[2];
+
+/* Say which thread is to be sampled, and wait until it is. */
+static void ready(void)
+{
+	pid_t tid = syscall(__NR_gettid);
+	char byte;
+
+	if (write(tell[1], &tid, sizeof(tid)) != sizeof(tid) || read(go[0], &byte, 1) != 1)
+		_exit(1);
+}
+
+FIXTURE(moment) {
+	struct sampler one, two, three;
+	pid_t pid;
+	pid_t tid;	/* of the child's thread that is sampled */
+};
+
+FIXTURE_SETUP(moment)
+{
+	int error = event_open(&self->one, "syscalls/sys_enter_execve", 0, -1);
+
+	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
+		SKIP(return, "no deferred stacks of execve(): errno %d; see config", error);
+	ASSERT_EQ(0, error);
+	munmap(self->one.page, RING_SIZE + 4096);
+	close(self->one.fd);
+	ASSERT_EQ(0, pipe2(go, O_CLOEXEC));
+	ASSERT_EQ(0, pipe2(tell, O_CLOEXEC));
+}
+
+FIXTURE_TEARDOWN(moment)
+{
+}
+
+/* Start a child; it or one of its threads calls ready(). */
+static bool start(struct _test_data_moment *self, void (*run)(void))
+{
+	self->pid = fork();
+	if (!self->pid) {
+		run();
+		_exit(1);
+	}
+	return self->pid > 0 && read(tell[0], &self->tid, sizeof(self->tid)) == sizeof(self->tid);
+}
+
+static bool let_go(void)
+{
+	return write(go[1], "", 1) == 1;
+}
+
+/* What a child ended with, as wait() says it. */
+static int end(struct _test_data_moment *self)
+{
+	int status = -1;
+
+	waitpid(self->pid, &status, 0);
+	return status;
+}
+
+static void *thread(void *run)
+{
+	((void (*)(void))run)();
+	return NULL;
+}
+
+/* Do something in a thread that is not the first; returns when the thread has gone. */
+static void in_thread(void (*run)(void))
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, thread, run))
+		_exit(1);
+	pthread_join(id, NULL);
+}
+
+/* --- exec --- */
+
+static void execute(const char *path)
+{
+	static const char * const argv[] = { "moment_test", EXECUTED, NULL };
+
+	moment_call(__NR_execve, path, argv, argv + 2);
+}
+
+static void execute_self(void)
+{
+	ready();
+	/* That fails, and nothing has happened. */
+	execute("/proc/self/maps");
+	execute("/proc/self/exe");
+}
+
+static void execute_self_in_thread(void)
+{
+	in_thread(execute_self);
+}
+
+/* The new program's part, after exec: samples are as ever. */
+static int executed(void)
+{
+	moment_call(__NR_getppid);
+	return 0;
+}
+
+TEST_F(moment, exec)
+{
+	ASSERT_TRUE(start(self, execute_self));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
+	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exec", self->tid, -1));
+	ASSERT_EQ(0, event_open(&self->three, "syscalls/sys_enter_getppid", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(2, samples_with_stack(&self->one));
+	EXPECT_EQ(1, samples_without_stack(&self->two));
+	EXPECT_EQ(1, samples_with_stack(&self->three));
+}
+
+/* The only sample is one for which no stack is right any more. */
+TEST_F(moment, after_exec)
+{
+	ASSERT_TRUE(start(self, execute_self));
+	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exec", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_without_stack(&self->one));
+}
+
+/* The thread that executes becomes the leader, with another id than its samples had. */
+TEST_F(moment, exec_in_a_thread)
+{
+	ASSERT_TRUE(start(self, execute_self_in_thread));
+	ASSERT_NE(self->pid, self->tid);
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
+	ASSERT_EQ(0, event_open(&self->two, "syscalls/sys_enter_getppid", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(2, samples_with_stack(&self->one));
+	EXPECT_EQ(1, samples_with_stack(&self->two));
+}
+
+/* A program that is killed because it cannot be mapped when the old one has gone. */
+static const struct {
+	struct elf64_hdr ehdr;
+	struct elf64_phdr phdr;
+} no_program = {
+	.ehdr = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
+			     ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_EXEC,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(struct elf64_hdr),
+		.e_ehsize = sizeof(struct elf64_hdr),
+		.e_phentsize = sizeof(struct elf64_phdr),
+		.e_phnum = 1,
+	},
+	.phdr = {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 1UL << 63,
+		.p_filesz = 4096, .p_memsz = 4096, .p_align = 4096,
+	},
+};
+
+static char no_program_path[64];
+
+static void execute_no_program(void)
+{
+	ready();
+	execute(no_program_path);
+}
+
+TEST_F(moment, exec_that_fails_late)
+{
+	int fd;
+
+	snprintf(no_program_path, sizeof(no_program_path), "/tmp/moment_test.%d", getpid());
+	fd = open(no_program_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(sizeof(no_program), write(fd, &no_program, sizeof(no_program)));
+	EXPECT_EQ(0, ftruncate(fd, 4096));
+	close(fd);
+
+	EXPECT_TRUE(start(self, execute_no_program));
+	EXPECT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
+	EXPECT_EQ(0, event_open(&self->two, "signal/signal_deliver", self->tid, -1));
+	EXPECT_TRUE(let_go());
+	EXPECT_EQ(SIGSEGV, end(self) & 0x7f);
+	unlink(no_program_path);
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+	EXPECT_EQ(1, samples_without_stack(&self->two));
+}
+
+/* Execute again and again, until somebody ends it. */
+static void execute_often(void)
+{
+	static const char * const argv[] = { "moment_test", OFTEN, NULL };
+
+	moment_call(__NR_execve, "/proc/self/exe", argv, argv + 2);
+}
+
+static void execute_often_ready(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ready();
+	execute_often();
+}
+
+static const struct record *stack_of(const struct record *sample, const struct record *all, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (all[i].type == PERF_RECORD_CALLCHAIN_DEFERRED &&
+		    all[i].cookie == sample->cookie)
+			return &all[i];
+	}
+	return NULL;
+}
+
+/*
+ * Samples at any moment of it: a stack starts where the sample's registers are,
+ * or the sample has none.
+ */
+TEST_F(moment, exec_at_any_moment)
+{
+	enum { MAX = 20000, ENOUGH = 2000, SECONDS = 120 };
+	static struct record all[MAX];
+	int n = 0, inside = 0, with = 0, without = 0, lost = 0, bad = 0;
+	time_t until = time(NULL) + SECONDS;
+
+	ASSERT_TRUE(start(self, execute_often_ready));
+	ASSERT_EQ(0, event_open(&self->one, NULL, self->tid, -1));
+	ASSERT_TRUE(let_go());
+	for (bool going = true; going; usleep(1000)) {
+		int more;
+
+		/* The last look is when all has been written. */
+		if (inside >= ENOUGH || time(NULL) >= until) {
+			kill(self->pid, SIGKILL);
+			EXPECT_EQ(SIGKILL, end(self) & 0x7f);
+			going = false;
+		}
+		more = records(&self->one, all + n, MAX - n);
+		ASSERT_LE(0, more);
+		for (; more; more--, n++)
+			inside += all[n].type == PERF_RECORD_SAMPLE &&
+				  all[n].ip == (unsigned long)moment_ip;
+	}
+
+	for (int i = 0; i < n; i++) {
+		const struct record *stack;
+
+		if (all[i].type != PERF_RECORD_SAMPLE)
+			continue;
+		if (!all[i].promised) {
+			without++;
+			continue;
+		}
+		stack = stack_of(&all[i], all, n);
+		if (!stack) {
+			lost++;
+			continue;
+		}
+		if (all[i].ip == (unsigned long)moment_ip) {
+			with++;
+			bad += !stack->right;
+		}
+		bad += stack->ip != all[i].ip || stack->tid != all[i].tid;
+	}
+	ksft_print_msg("%d samples inside execve(), %d with its stack; %d without any\n",
+		       inside, with, without);
+	EXPECT_EQ(0, bad);
+	EXPECT_EQ(0, lost);
+	EXPECT_LE(ENOUGH, inside);
+	EXPECT_LT(0, with);
+	EXPECT_LT(0, without);
+}
+
+/* --- exit --- */
+
+static void exit_group_ready(void)
+{
+	ready();
+	moment_call(__NR_exit_group, 0);
+}
+
+static void exit_thread_ready(void)
+{
+	ready();
+	moment_call(__NR_exit, 0);
+}
+
+static void exit_thread(void)
+{
+	in_thread(exit_thread_ready);
+	_exit(0);
+}
+
+static void kill_ready(void)
+{
+	ready();
+	moment_call(__NR_kill, getpid(), SIGKILL);
+}
+
+TEST_F(moment, exit)
+{
+	ASSERT_TRUE(start(self, exit_group_ready));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit_group", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+}
+
+/* Late in exit, with no sample before it. */
+TEST_F(moment, late_in_exit)
+{
+	ASSERT_TRUE(start(self, exit_group_ready));
+	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+}
+
+TEST_F(moment, exit_of_a_thread)
+{
+	ASSERT_TRUE(start(self, exit_thread));
+	ASSERT_NE(self->pid, self->tid);
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit", self->tid, -1));
+	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exit", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+	EXPECT_EQ(1, samples_with_stack(&self->two));
+}
+
+TEST_F(moment, exit_of_a_killed_task)
+{
+	ASSERT_TRUE(start(self, kill_ready));
+	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(SIGKILL, end(self) & 0x7f);
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+}
+
+static void pause_ready(void)
+{
+	pid_t tid = syscall(__NR_gettid);
+
+	if (write(tell[1], &tid, sizeof(tid)) == sizeof(tid))
+		moment_call(__NR_pause);
+}
+
+/* The first thread waits to be let go, and ends them all. */
+static void exit_group_beside_a_thread(void)
+{
+	pthread_t id;
+	char byte;
+
+	if (!pthread_create(&id, NULL, thread, pause_ready) && read(go[0], &byte, 1) == 1)
+		_exit(0);
+}
+
+/* Wait until a thread is in pause(). */
+static bool pauses(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	for (int i = 0; i < 10000; i++) {
+		if (read_number(path) == __NR_pause)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+TEST_F(moment, exit_by_another_thread)
+{
+	ASSERT_TRUE(start(self, exit_group_beside_a_thread));
+	ASSERT_NE(self->pid, self->tid);
+	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
+	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exit", self->tid, -1));
+	EXPECT_TRUE(pauses(self->pid, self->tid));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+	EXPECT_EQ(1, samples_with_stack(&self->two));
+}
+
+/* An event that the child has inherited. */
+TEST_F(moment, exit_of_a_child)
+{
+	cpu_set_t cpus;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit_group", 0, cpu));
+	ASSERT_TRUE(start(self, exit_group_ready));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], EXECUTED))
+		return executed();
+	if (argc > 1 && !strcmp(argv[1], OFTEN))
+		execute_often();
+	return test_harness_run(argc, argv);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * More stacks that are known to the byte: all that a rule may say, signal
+ * frames, and stacks that are left for another. Linked with chain.S.
+ */
+#include <asm/unistd.h>
+
+#include "chain_macros.h"
+
+	.text
+
+/* --- Stacks that are aligned, with the CFA in a register --- */
+
+/*
+ * What gcc makes for a function with variables of 64 bytes' alignment and
+ * arguments: the CFA is in r10 first, then on the stack, where rbp points to.
+ */
+.macro align_stack
+	leaq	8(%rsp), %r10
+	.cfi_def_cfa %r10, 0
+	andq	$-64, %rsp
+	pushq	-8(%r10)
+	pushq	%rbp
+	movq	%rsp, %rbp
+	/* DW_CFA_expression rbp: DW_OP_breg6 0 */
+	.cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00
+	pushq	%r10
+	/* DW_CFA_def_cfa_expression: DW_OP_breg6 -8, DW_OP_deref */
+	.cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06
+	subq	$0x78, %rsp
+.endm
+
+.macro restore_stack
+	addq	$0x78, %rsp
+	popq	%r10
+	.cfi_def_cfa %r10, 0
+	popq	%rbp
+	.cfi_restore %rbp
+	leaq	-8(%r10), %rsp
+	.cfi_def_cfa %rsp, 8
+.endm
+
+/* In the middle of a stack. */
+begin chain_aligned
+	align_stack
+	movq	$-1, %rax
+	call	leaf_bad_fp
+label chain_aligned_return
+	restore_stack
+	ret
+end chain_aligned
+
+/* On top, while the CFA is in r10 alone. */
+begin chain_r10
+	leaq	8(%rsp), %r10
+	.cfi_def_cfa %r10, 0
+	andq	$-64, %rsp
+	subq	$0x80, %rsp
+	movl	$__NR_getppid, %eax
+	syscall
+label chain_r10_ip
+	leaq	-8(%r10), %rsp
+	.cfi_def_cfa %rsp, 8
+	ret
+end chain_r10
+
+/* On top, while it is on the stack. */
+begin chain_aligned_top
+	align_stack
+	movl	$__NR_getppid, %eax
+	syscall
+label chain_aligned_top_ip
+	restore_stack
+	ret
+end chain_aligned_top
+
+/* The frame of what calls this is gone. */
+begin tail_inner
+	subq	$0x58, %rsp
+	.cfi_adjust_cfa_offset 0x58
+	addq	$0x58, %rsp
+	.cfi_adjust_cfa_offset -0x58
+	jmp	leaf_bad_fp
+end tail_inner
+
+begin chain_tail
+	push_reg %rbx
+	call	tail_inner
+label chain_tail_return
+	pop_reg	%rbx
+	ret
+end chain_tail
+
+/* Assembly that nobody has described, with a frame pointer. */
+	.globl	undescribed
+	.type	undescribed, @function
+undescribed:
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$0x20, %rsp
+	call	leaf
+label undescribed_return
+	leave
+	ret
+	.size	undescribed, . - undescribed
+
+begin chain_undescribed
+	push_frame
+	call	undescribed
+label chain_undescribed_return
+	pop_frame
+	ret
+end chain_undescribed
+
+/* --- Signals --- */
+
+/*
+ * Handler of SIGILL: is sampled, or, if that is wanted, interrupted itself; then
+ * goes on behind the ud2.
+ */
+begin handler
+	push_reg %rbx
+	movq	%rdx, %rbx
+	xorl	%eax, %eax
+	xchgq	%rax, nest(%rip)
+	testq	%rax, %rax
+	jz	1f
+label handler_ud2
+	ud2
+	jmp	2f
+1:	call	leaf_bad_fp
+label handler_return
+2:	addq	$2, UC_RIP(%rbx)
+	pop_reg	%rbx
+	ret
+end handler
+
+/* What handlers return to: libraries have one of these. */
+	.balign	16
+	nop
+label restorer
+	movq	$__NR_rt_sigreturn, %rax
+	syscall
+	hlt
+
+	.balign	16
+	nop
+label restorer_short
+	movl	$__NR_rt_sigreturn, %eax
+	syscall
+	hlt
+
+/*
+ * Another one, described as glibc's is: with the mark, from the byte before it
+ * on, and by expressions that SFrame cannot say. So it has no rows.
+ */
+begin restorer_marked_fde
+	.cfi_signal_frame
+	/* DW_CFA_def_cfa_expression: DW_OP_breg7 160, DW_OP_deref */
+	.cfi_escape 0x0f, 0x04, 0x77, 0xa0, 0x01, 0x06
+	nop
+label restorer_marked
+	pushq	$__NR_rt_sigreturn
+	popq	%rax
+	syscall
+	hlt
+end restorer_marked_fde
+
+/* Interrupted in the middle of a frame, with an rbp that is no frame pointer. */
+begin chain_signal
+	push_reg %rbp
+	.cfi_rel_offset %rbp, 0
+	subq	$0x30, %rsp
+	.cfi_adjust_cfa_offset 0x30
+	movq	$0x4321, %rbp
+label chain_signal_ud2
+	ud2
+	addq	$0x30, %rsp
+	.cfi_adjust_cfa_offset -0x30
+	pop_reg	%rbp
+	.cfi_restore %rbp
+	ret
+end chain_signal
+
+/* Interrupted at its first instruction: one before is another function's. */
+begin before_first
+	subq	$0x60, %rsp
+	.cfi_adjust_cfa_offset 0x60
+	ud2
+end before_first
+
+begin signal_first
+label signal_first_ud2
+	ud2
+	ret
+end signal_first
+
+begin chain_signal_first
+	push_frame
+	call	signal_first
+label chain_signal_first_return
+	pop_frame
+	ret
+end chain_signal_first
+
+/* Interrupted in a prologue and an epilogue. */
+begin signal_prologue
+	push_reg %rbp
+	.cfi_rel_offset %rbp, 0
+label signal_prologue_ud2
+	ud2
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	pop_frame
+	ret
+end signal_prologue
+
+begin chain_signal_prologue
+	push_frame
+	call	signal_prologue
+label chain_signal_prologue_return
+	pop_frame
+	ret
+end chain_signal_prologue
+
+begin chain_signal_epilogue
+	push_frame
+	pop_frame
+label chain_signal_epilogue_ud2
+	ud2
+	ret
+end chain_signal_epilogue
+
+/* Interrupted while the CFA is in r10, which only the signal's frame has. */
+begin chain_signal_r10
+	leaq	8(%rsp), %r10
+	.cfi_def_cfa %r10, 0
+	andq	$-64, %rsp
+	subq	$0x80, %rsp
+label chain_signal_r10_ud2
+	ud2
+	leaq	-8(%r10), %rsp
+	.cfi_def_cfa %rsp, 8
+	ret
+end chain_signal_r10
+
+/* --- Other stacks --- */
+
+/* The first function of a coroutine, in which a signal comes. */
+begin coroutine
+	.cfi_undefined %rip
+label coroutine_ud2
+	ud2
+	movq	coroutine_caller(%rip), %rsp
+	jmp	chain_coroutine_resume
+end coroutine
+
+begin chain_coroutine
+	push_frame
+	movq	%rsp, coroutine_caller(%rip)
+	leaq	coroutine_stack_end(%rip), %rsp
+	jmp	coroutine
+label chain_coroutine_resume
+	pop_frame
+	ret
+end chain_coroutine
+
+/* A function that has left its stack: its frame is in another mapping. */
+begin chain_left
+	push_frame
+	leaq	coroutine_stack_end(%rip), %rsp
+	call	leaf
+label chain_left_return
+	movq	%rbp, %rsp
+	pop_frame
+	ret
+end chain_left
+
+/*
+ * Two frames that are each other's callers, by what frame pointers say. They are
+ * guesses, since nobody has described this.
+ */
+	.globl	cycle
+	.type	cycle, @function
+cycle:
+	pushq	%rbp
+	movq	%rsp, %rbp
+	pushq	%rbx
+	movq	%rbp, %rbx
+	subq	$0x48, %rsp
+	leaq	undescribed_return(%rip), %rax
+	movq	%rax, 0x8(%rsp)
+	leaq	cycle_return(%rip), %rax
+	movq	%rax, 0x18(%rsp)
+	leaq	0x10(%rsp), %rax
+	movq	%rax, (%rsp)
+	movq	%rsp, 0x10(%rsp)
+	movq	%rsp, %rbp
+	call	undescribed
+label cycle_return
+	movq	%rbx, %rbp
+	movq	-8(%rbp), %rbx
+	leave
+	ret
+	.size	cycle, . - cycle
+
+begin chain_cycle
+	push_frame
+	call	cycle
+label chain_cycle_return
+	pop_frame
+	ret
+end chain_cycle
+
+	.bss
+	.balign	4096
+	.skip	32768
+coroutine_stack_end:
+	.skip	16
+coroutine_caller:
+	.quad	0
+	.globl	nest
+nest:
+	.quad	0
+
+	.section .note.GNU-stack, "", @progbits

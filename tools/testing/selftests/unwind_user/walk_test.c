@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Deferred user stacks of all shapes: values in any register, signal frames,
+ * other stacks. Each is sampled in one place, where it is known exactly, and then
+ * wherever a clock strikes, where it must be one of those that there are.
+ */
+#include "nolibc.h"
+
+#include "scenario.h"
+#include "walk.h"
+
+/* The kernel's, not a library's. */
+#define SA_RESTORER_FLAG	0x04000000
+#define SA_SIGINFO_FLAG		0x00000004
+#define SA_ONSTACK_FLAG		0x08000000
+#define SA_NODEFER_FLAG		0x40000000
+#define SIGNAL_ILL		4
+
+struct kernel_sigaction {
+	void (*handler)(int number);
+	unsigned long flags;
+	const void *restorer;
+	unsigned long mask;
+};
+
+struct kernel_stack {
+	void *sp;
+	int flags;
+	size_t size;
+};
+
+/* How a scenario's signals are taken. */
+enum how {
+	ON_THIS_STACK,
+	ON_A_LOWER_STACK,
+	ON_A_HIGHER_STACK,
+	NESTED,
+	PLAIN,		/* without SA_SIGINFO */
+};
+
+struct walk {
+	struct scenario scenario;
+	/* Not NULL if there is a signal. */
+	const char *restorer;
+	enum how how;
+	/* Whether all its code is described, so that all its stacks are known. */
+	bool described;
+};
+
+#define HANDLED(restorer)	leaf_bad_fp_ip, handler_return, restorer
+
+static const struct walk walks[] = {
+	{ { "CFA on the stack, where rbp points to", chain_aligned, 0,
+	    { leaf_bad_fp_ip, chain_aligned_return } }, .described = true },
+	{ { "the same on top", chain_aligned_top, 0,
+	    { chain_aligned_top_ip } }, .described = true },
+	{ { "CFA in another register on top", chain_r10, 0,
+	    { chain_r10_ip } }, .described = true },
+	{ { "tail call", chain_tail, 0,
+	    { leaf_bad_fp_ip, chain_tail_return } }, .described = true },
+	{ { "assembly that is not described", chain_undescribed, 0,
+	    { leaf_ip, undescribed_return, chain_undescribed_return } } },
+
+	{ { "signal", chain_signal, 0, { HANDLED(restorer), chain_signal_ud2 } },
+	  restorer, .described = true },
+	{ { "signal without SA_SIGINFO", chain_signal, 0,
+	    { HANDLED(restorer), chain_signal_ud2 } },
+	  restorer, PLAIN, .described = true },
+	{ { "signal, restorer of another length", chain_signal, 0,
+	    { HANDLED(restorer_short), chain_signal_ud2 } },
+	  restorer_short, .described = true },
+	{ { "signal, restorer known by its mark", chain_signal, 0,
+	    { HANDLED(restorer_marked), chain_signal_ud2 } },
+	  restorer_marked },
+	{ { "signal on a lower stack", chain_signal, 0,
+	    { HANDLED(restorer), chain_signal_ud2 } },
+	  restorer, ON_A_LOWER_STACK, .described = true },
+	{ { "signal in a signal", chain_signal, 0,
+	    { HANDLED(restorer), handler_ud2, restorer, chain_signal_ud2 } },
+	  restorer, NESTED, .described = true },
+	{ { "signal in a signal on a lower stack", chain_signal, 0,
+	    { HANDLED(restorer), handler_ud2, restorer, chain_signal_ud2 } },
+	  restorer, ON_A_LOWER_STACK, .described = true },
+	{ { "signal at a function's first instruction", chain_signal_first, 0,
+	    { HANDLED(restorer), signal_first_ud2, chain_signal_first_return } },
+	  restorer, .described = true },
+	{ { "signal in a prologue", chain_signal_prologue, 0,
+	    { HANDLED(restorer), signal_prologue_ud2, chain_signal_prologue_return } },
+	  restorer, .described = true },
+	{ { "signal in an epilogue", chain_signal_epilogue, 0,
+	    { HANDLED(restorer), chain_signal_epilogue_ud2 } },
+	  restorer, .described = true },
+	{ { "signal, CFA in another register", chain_signal_r10, 0,
+	    { HANDLED(restorer), chain_signal_r10_ud2 } },
+	  restorer, .described = true },
+
+	{ { "coroutine", chain_coroutine, 0,
+	    { HANDLED(restorer), coroutine_ud2 }, true },
+	  restorer, .described = true },
+	{ { "coroutine, signal on a higher stack", chain_coroutine, 0,
+	    { HANDLED(restorer), coroutine_ud2 }, true },
+	  restorer, ON_A_HIGHER_STACK, .described = true },
+	{ { "frame in another mapping", chain_left, 0,
+	    { leaf_ip, chain_left_return }, true }, .described = true },
+	{ { "frame pointers in a circle", chain_cycle, 0,
+	    { leaf_ip, undescribed_return, cycle_return, undescribed_return, cycle_return },
+	    true } },
+};
+
+/* Take SIGILL as a walk wants it, with @high as the higher stack. */
+static int take_signal(const struct walk *walk, void *high, size_t size)
+{
+	static char low[32768] __attribute__((aligned(16)));
+	struct kernel_stack stack = { low, 0, sizeof(low) };
+	struct kernel_sigaction action = {
+		.handler = handler,
+		.flags = SA_RESTORER_FLAG | SA_NODEFER_FLAG,
+		.restorer = walk->restorer,
+	};
+
+	if (walk->how != PLAIN)
+		action.flags |= SA_SIGINFO_FLAG;
+	if (walk->how == ON_A_LOWER_STACK || walk->how == ON_A_HIGHER_STACK)
+		action.flags |= SA_ONSTACK_FLAG;
+	if (walk->how == ON_A_HIGHER_STACK) {
+		stack.sp = high;
+		stack.size = size;
+	}
+	if (syscall(__NR_sigaltstack, &stack, NULL))
+		return -1;
+	return syscall(__NR_rt_sigaction, SIGNAL_ILL, &action, NULL, sizeof(action.mask));
+}
+
+static bool is_nested(const struct walk *walk)
+{
+	return walk->scenario.labels[3] == handler_ud2;
+}
+
+static int walk_once(const struct walk *walk)
+{
+	char high[32768] __attribute__((aligned(16)));
+	int ret;
+
+	ENTER();
+	if (walk->restorer && take_signal(walk, high, sizeof(high))) {
+		ksft_print_msg("cannot take a signal: errno %d\n", errno);
+		ret = NOT_SAMPLED;
+	} else {
+		nest = is_nested(walk);
+		ret = sample(&walk->scenario, false);
+	}
+	LEAVE();
+	return ret;
+}
+
+/* All that may be behind the topmost address: one of these from some place on. */
+struct possible {
+	struct chain scenario, callers;
+	bool ends;
+};
+
+static bool is_tail_of(const struct chain *chain, const struct chain *whole)
+{
+	unsigned int nr = chain->nr - 1;
+
+	return nr <= whole->nr && !memcmp(&chain->ips[1], &whole->ips[whole->nr - nr],
+					  nr * sizeof(chain->ips[0]));
+}
+
+static bool is_possible(const struct chain *chain, const void *arg)
+{
+	const struct possible *possible = arg;
+
+	/* Without its callers there is no stack but one that ends. */
+	if (chain->nr >= (possible->ends ? 1 : callers.nr + 2) &&
+	    (is_tail_of(chain, &possible->scenario) || is_tail_of(chain, &possible->callers)))
+		return true;
+	ksft_print_msg("not a stack that there is, %u frames:\n", chain->nr);
+	for (unsigned int i = 0; i < chain->nr; i++)
+		ksft_print_msg("%u: 0x%lx\n", i, chain->ips[i]);
+	return false;
+}
+
+/* What is below walk_by_clock(), and on top of that the scenario. */
+static void expect_possible(const struct walk *walk, struct possible *possible)
+{
+	possible->ends = walk->scenario.ends;
+	possible->scenario.nr = 0;
+	for (unsigned int i = 0; walk->scenario.labels[i]; i++)
+		expect(&possible->scenario, walk->scenario.labels[i]);
+	if (!possible->ends)
+		expect_callers(&possible->scenario);
+	possible->callers.nr = 0;
+	expect_callers(&possible->callers);
+}
+
+#define CLOCK_PERIOD	50000
+#define CLOCK_SAMPLES	2000
+
+/*
+ * Sample a walk by the clock until there are enough; returns whether all were
+ * right. While the clock runs, this function calls nothing but the scenario.
+ */
+static bool walk_by_clock(const struct walk *walk)
+{
+	char high[32768] __attribute__((aligned(16)));
+	bool nested = is_nested(walk);
+	static struct possible possible;
+	static struct sampler clock;
+	static struct chain chain;
+	int samples = 0, more = 0;
+
+	ENTER();
+	if (walk->restorer && take_signal(walk, high, sizeof(high))) {
+		LEAVE();
+		return false;
+	}
+	if (sampler_open_clock(&clock, CLOCK_PERIOD)) {
+		LEAVE();
+		return false;
+	}
+	while (samples < CLOCK_SAMPLES && more >= 0) {
+		__nolibc_syscall3(__NR_ioctl, clock.fd, PERF_EVENT_IOC_ENABLE, 0);
+		for (int i = 0; i < 50; i++) {
+			nest = nested;
+			chain_call(walk->scenario.chain, walk->scenario.depth);
+		}
+		__nolibc_syscall3(__NR_ioctl, clock.fd, PERF_EVENT_IOC_DISABLE, 0);
+		/* The scenario's caller is known now. */
+		expect_possible(walk, &possible);
+		more = sampler_each(&clock, &chain, is_possible, &possible);
+		samples += more;
+	}
+	sampler_close(&clock);
+	LEAVE();
+	return more >= 0;
+}
+
+int main(void)
+{
+	unsigned int described = 0;
+	int error;
+
+	ENTER();
+	ksft_print_header();
+#ifdef NO_SFRAME
+	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
+#endif
+	error = sampler_open(&sampler);
+	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
+		ksft_exit_skip("no deferred stacks of getppid(): errno %d; see config\n", error);
+	if (error)
+		ksft_exit_fail_msg("cannot sample getppid(): errno %d\n", error);
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(walks); i++)
+		described += walks[i].described;
+	ksft_set_plan(ARRAY_SIZE(walks) + described);
+	for (unsigned int i = 0; i < ARRAY_SIZE(walks); i++)
+		ksft_test_result(walk_once(&walks[i]) == 0, "%s\n", walks[i].scenario.name);
+
+	ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(walks); i++) {
+		if (walks[i].described)
+			ksft_test_result(walk_by_clock(&walks[i]), "%s, by the clock\n",
+					 walks[i].scenario.name);
+	}
+	ksft_finished();
+}
