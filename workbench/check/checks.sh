@@ -84,6 +84,7 @@ part_vm() {
 	count_selftests series
 	check "guest without tables: kselftests" selftests off off 400 100
 	count_frame_pointers
+	check "guest: all that is to be known at a uprobe" uprobe_sample
 	check "guest: the demonstration" demonstration
 }
 
@@ -102,6 +103,9 @@ count_kunit() { # SUITE LOG
 	count_tap "KUnit" "$tests"
 }
 
+# Those that compare stacks.
+stacks="frame_pointer_test sframe_test walk_test frame_pointer_uprobe_test sframe_uprobe_test
+	moment_test"
 # Those that register tables themselves.
 registration="register_test lifetime_test fork_test exec_test verdict_test observe_test
 	race_test example"
@@ -109,23 +113,26 @@ registration="register_test lifetime_test fork_test exec_test verdict_test obser
 count_selftests() { # NAME
 	local program
 
-	for program in frame_pointer_test sframe_test moment_test $registration; do
+	for program in $stacks $registration; do
 		count_tap "$program" "$OUT/selftests-$1/$program.tap"
 	done
 }
 
 # Without tables frame pointers work as ever, and the moment is right; the other
-# program's stacks are lost, or its tests could not fail.
+# programs' stacks are lost, or their tests could not fail.
 count_frame_pointers() {
 	local results=$OUT/selftests-off program
 
-	count_tap "without tables: frame_pointer_test" "$results/frame_pointer_test.tap"
-	count_tap "without tables: moment_test" "$results/moment_test.tap"
-	if grep -q '^not ok 1 ' "$results/sframe_test.tap" && ! grep -q 'SKIP' "$results/sframe_test.tap"; then
-		result ok "without tables: sframe_test fails"
-	else
-		result FAILED "without tables: sframe_test does not fail" "see $results/sframe_test.tap"
-	fi
+	for program in frame_pointer_test frame_pointer_uprobe_test moment_test; do
+		count_tap "without tables: $program" "$results/$program.tap"
+	done
+	for program in sframe_test walk_test sframe_uprobe_test; do
+		if grep -q '^not ok 1 ' "$results/$program.tap" && ! grep -q 'SKIP' "$results/$program.tap"; then
+			result ok "without tables: $program fails"
+		else
+			result FAILED "without tables: $program does not fail" "see $results/$program.tap"
+		fi
+	done
 	for program in $registration; do
 		if grep -q '# SKIP' "$results/$program.tap" && ! grep -q '^not ok' "$results/$program.tap"; then
 			result ok "without tables: $program is skipped"
@@ -133,6 +140,12 @@ count_frame_pointers() {
 			result FAILED "without tables: $program is not skipped" "see $results/$program.tap"
 		fi
 	done
+}
+
+uprobe_sample() {
+	enter "$WORKBENCH/demo/build" &&
+		enter "$WORKBENCH/vm/boot" uprobe "$(kernel_dir series)" \
+			"$WORKBENCH/check/uprobe" "$BUILD/demo/lua" "$OUT"
 }
 
 # At least 99 % of the stacks are complete, and below 10 % were before.

@@ -36,6 +36,9 @@ checkpatch() {
 		# Trace events have a layout of their own.
 		[ -z "$(git diff --name-only "$commit^" "$commit" -- include/trace)" ] ||
 			ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+		# uprobes use this RCU, which checkpatch does not know.
+		[ -z "$(git diff --name-only "$commit^" "$commit" -- kernel/events/uprobes.c)" ] ||
+			ignore+=,RCU_TASKS_TRACE
 		# The series is signed off by who mails it.
 		scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" \
 			--codespell --codespellfile "$dictionary" --git "$commit" || return

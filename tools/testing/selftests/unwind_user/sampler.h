@@ -56,24 +56,10 @@ static inline long tracepoint_id(void)
 	return id;
 }
 
-/* Open an event of this thread; returns 0 or an errno. */
-static inline int sampler_open_event(struct sampler *sampler, unsigned int type,
-				     unsigned long config, unsigned long period,
-				     bool disabled)
+/* Open an event of this thread, with a ring; returns 0 or an errno. */
+static inline int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr)
 {
-	struct perf_event_attr attr = {
-		.type = type,
-		.size = sizeof(attr),
-		.config = config,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
-		.disabled = disabled,
-		.exclude_callchain_kernel = 1,
-		.defer_callchain = 1,
-		.defer_output = 1,
-	};
-
-	sampler->fd = syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
+	sampler->fd = syscall(__NR_perf_event_open, attr, 0, -1, -1, 0);
 	if (sampler->fd < 0)
 		return errno;
 	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
@@ -88,26 +74,48 @@ static inline int sampler_open_event(struct sampler *sampler, unsigned int type,
 	return 0;
 }
 
+static inline void sampler_close(struct sampler *sampler)
+{
+	munmap(sampler->page, RING_SIZE + 4096);
+	close(sampler->fd);
+}
+
 /* Sample each getppid() of this thread from now on; returns 0 or an errno. */
 static inline int sampler_open(struct sampler *sampler)
 {
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
+		.exclude_callchain_kernel = 1,
+		.defer_callchain = 1,
+		.defer_output = 1,
+	};
 	long id = tracepoint_id();
 
-	return id < 0 ? -id : sampler_open_event(sampler, PERF_TYPE_TRACEPOINT, id, 1,
-						 false);
+	if (id < 0)
+		return -id;
+	attr.config = id;
+	return sampler_open_event(sampler, &attr);
 }
 
 /* An event that samples this thread after each so many nanoseconds, once enabled. */
 static inline int sampler_open_clock(struct sampler *sampler, unsigned long period)
 {
-	return sampler_open_event(sampler, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, period,
-				  true);
-}
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
+		.disabled = 1,
+		.exclude_callchain_kernel = 1,
+		.defer_callchain = 1,
+		.defer_output = 1,
+	};
 
-static inline void sampler_close(struct sampler *sampler)
-{
-	munmap(sampler->page, RING_SIZE + 4096);
-	close(sampler->fd);
+	return sampler_open_event(sampler, &attr);
 }
 
 /* Copy out of the ring, around its end. */
@@ -118,6 +126,26 @@ static inline void ring_copy(const struct sampler *sampler, unsigned long from,
 
 	while (len--)
 		*bytes++ = sampler->ring[from++ % RING_SIZE];
+}
+
+/*
+ * Take the next record out of the ring, less its header, to sampler->words.
+ * Returns its type, 0 if there is none, or -1 if it is too long.
+ */
+static inline int sampler_record(struct sampler *sampler)
+{
+	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
+	unsigned long tail = sampler->page->data_tail;
+	struct perf_event_header header;
+
+	if (tail == head)
+		return 0;
+	ring_copy(sampler, tail, &header, sizeof(header));
+	if (header.size > sizeof(sampler->words))
+		return -1;
+	ring_copy(sampler, tail + sizeof(header), sampler->words, header.size - sizeof(header));
+	__atomic_store_n(&sampler->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
+	return header.type;
 }
 
 /*
@@ -194,25 +222,13 @@ static inline int sampler_each(struct sampler *sampler, struct chain *chain,
 			       const void *arg)
 {
 	unsigned long *words = sampler->words;
-	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
-	unsigned long tail = sampler->page->data_tail;
 	unsigned long cookie = 0, taken = 0;
-	int samples = 0, good = 0;
+	int samples = 0, good = 0, type;
 
-	while (tail < head && good >= 0) {
-		struct perf_event_header header;
-		unsigned long nr;
+	while (good >= 0 && (type = sampler_record(sampler)) != 0) {
+		unsigned long nr = words[1];
 
-		ring_copy(sampler, tail, &header, sizeof(header));
-		if (header.size > sizeof(sampler->words)) {
-			good = -1;
-			break;
-		}
-		ring_copy(sampler, tail + sizeof(header), words, header.size - sizeof(header));
-		tail += header.size;
-		nr = words[1];
-
-		switch (header.type) {
+		switch (type) {
 		case PERF_RECORD_SAMPLE:
 			if (nr < 2 || words[nr] != (unsigned long)PERF_CONTEXT_USER_DEFERRED) {
 				ksft_print_msg("sample that is not deferred\n");
@@ -245,9 +261,12 @@ static inline int sampler_each(struct sampler *sampler, struct chain *chain,
 			good = look(chain, arg) ? good + samples : -1;
 			samples = 0;
 			break;
+		case -1:
+			ksft_print_msg("record too long\n");
+			good = -1;
+			break;
 		}
 	}
-	__atomic_store_n(&sampler->page->data_tail, head, __ATOMIC_RELEASE);
 	return good;
 }
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Functions to be probed, on top of those of chain.S.
+ *
+ * Where a probe is, and where functions return to, there is a label. What a
+ * probe has to execute in the instruction's place is emulated for some, stepped
+ * elsewhere for others, and a system call for a long no-operation.
+ */
+#include "chain.S"
+
+#ifdef SFRAME
+.macro frame
+	subq	$0x40, %rsp
+	.cfi_adjust_cfa_offset 0x40
+.endm
+.macro unframe
+	addq	$0x40, %rsp
+	.cfi_adjust_cfa_offset -0x40
+.endm
+.macro need_frame
+.endm
+.macro unneed_frame
+.endm
+#else
+.macro frame
+	push_frame
+.endm
+.macro unframe
+	pop_frame
+.endm
+.macro need_frame
+	push_frame
+.endm
+.macro unneed_frame
+	pop_frame
+.endm
+#endif
+
+	.text
+
+/* The first instruction is probed in these. */
+begin probed_push
+	push_frame
+	pop_frame
+	ret
+end probed_push
+
+begin probed_endbr
+	endbr64
+	ret
+end probed_endbr
+
+/* The first but for the frame that the way by frame pointer needs. */
+begin probed_sub
+	need_frame
+label sub_at
+	subq	$0x40, %rsp
+#ifdef SFRAME
+	.cfi_adjust_cfa_offset 0x40
+#endif
+label middle_at
+	movq	probed_word(%rip), %rsi
+	addq	$0x40, %rsp
+#ifdef SFRAME
+	.cfi_adjust_cfa_offset -0x40
+#endif
+	unneed_frame
+	ret
+end probed_sub
+
+/* Within a page, or the kernel does not optimise it. */
+	.balign	32
+begin probed_nop10
+	need_frame
+label nop10_at
+	.byte	0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
+	unneed_frame
+	ret
+end probed_nop10
+
+/* One that has a frame and nothing else. */
+begin inner
+	frame
+	unframe
+	ret
+end inner
+
+begin probed_call
+	frame
+label call_at
+	call	inner
+	leaq	inner(%rip), %rax
+label call_indirect_at
+	call	*%rax
+	unframe
+	ret
+end probed_call
+
+begin probed_jmp
+	frame
+label jmp_inside_at
+	jmp	1f
+	ud2
+1:	unframe
+label jmp_at
+	jmp	inner
+end probed_jmp
+
+/* Steps on memory that is not there yet. */
+begin probed_fault
+	frame
+	movq	fault_page(%rip), %rax
+label fault_at
+	movl	(%rax), %eax
+	unframe
+	ret
+end probed_fault
+
+begin outer
+	frame
+	call	inner
+label outer_return
+	unframe
+label ret_at
+	ret
+end outer
+
+/* Returns where the function returns to that it goes on as. */
+begin tail_caller
+	jmp	outer
+end tail_caller
+
+/* Recursion; as deep as %edi says. */
+begin recursive
+	frame
+	decl	%edi
+	jz	1f
+	call	recursive
+label recursive_return
+	jmp	2f
+1:	call	inner
+label recursive_last_return
+2:	unframe
+	ret
+end recursive
+
+/* A function that is left without a return. */
+begin jumper
+	frame
+	movq	%rsp, jumper_sp(%rip)
+	call	thrower
+	ud2
+1:	call	inner
+label jumper_return
+	unframe
+	ret
+end jumper
+
+begin thrower
+	movq	jumper_sp(%rip), %rsp
+	jmp	1b
+end thrower
+
+	.bss
+	.balign	8
+label probed_word
+	.quad	0
+label fault_page
+	.quad	0
+jumper_sp:
+	.quad	0

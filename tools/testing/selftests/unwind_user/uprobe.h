@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is in uprobe.S: functions, and labels in them.
+ */
+#ifndef UPROBE_H
+#define UPROBE_H
+
+#include "chain.h"
+
+void probed_push(int depth);
+void probed_endbr(int depth);
+void probed_sub(int depth);
+extern const char sub_at[], middle_at[];
+void probed_nop10(int depth);
+extern const char nop10_at[];
+void probed_call(int depth);
+extern const char call_at[], call_indirect_at[];
+void probed_jmp(int depth);
+extern const char jmp_inside_at[], jmp_at[];
+void probed_fault(int depth);
+extern const char fault_at[];
+extern const void *fault_page;
+
+void inner(int depth);
+void outer(int depth);
+extern const char outer_return[], ret_at[];
+void tail_caller(int depth);
+void recursive(int depth);
+extern const char recursive_return[], recursive_last_return[];
+void jumper(int depth);
+extern const char jumper_return[];
+void thrower(int depth);
+
+/* Of the linker: the program's file, and what of it is text. */
+extern const char __ehdr_start[], __executable_start[], etext[];
+
+#endif /* UPROBE_H */

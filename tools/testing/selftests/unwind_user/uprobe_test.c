@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Deferred user stacks where uprobes are, and where they have changed the stack.
+ *
+ * Built twice, as chain_test.c is. A probe that samples has to give the stack as
+ * it was at the probe, however the kernel executes the instruction that it has
+ * replaced; and return addresses that return probes have replaced are not seen.
+ */
+#include "nolibc.h"
+
+#include <linux/elf.h>
+#include <linux/hw_breakpoint.h>
+
+#include "../kselftest.h"
+#include "sampler.h"
+#include "uprobe.h"
+
+#define MAX_PROBES	5
+#define MAX_SAMPLES	16
+#define CLOCK_SAMPLES	2000
+
+struct probe {
+	const void *at;
+	bool ret;
+	bool quiet;	/* is hit and has no samples */
+};
+
+#define ENTRY(label)		{ .at = label }
+#define RETURN(label)		{ .at = label, .ret = true }
+#define QUIET_ENTRY(label)	{ .at = label, .quiet = true }
+#define QUIET_RETURN(label)	{ .at = label, .ret = true, .quiet = true }
+
+/* Functions to be called, where they are probed, and the stacks of the samples. */
+struct scenario {
+	const char *name;
+	void (*chain)(int depth);
+	int depth;
+	int calls;			/* 0: one */
+	struct probe probes[MAX_PROBES];
+	/* Less what is below the function, of which EMPTY has nothing more. */
+	const void *stacks[7][5];
+};
+
+#define EMPTY	((const void *)-1)
+
+static const struct scenario scenarios[] = {
+	{ "first instruction, push, emulated", probed_push, 0, 0, { ENTRY(probed_push) },
+	  { { probed_push } } },
+	{ "sub, stepped", probed_sub, 0, 0, { ENTRY(sub_at) }, { { sub_at } } },
+	{ "relative to the instruction, stepped", probed_sub, 0, 0, { ENTRY(middle_at) },
+	  { { middle_at } } },
+	{ "call, emulated", probed_call, 0, 0, { ENTRY(call_at) }, { { call_at } } },
+	{ "indirect call, stepped", probed_call, 0, 0, { ENTRY(call_indirect_at) },
+	  { { call_indirect_at } } },
+	{ "jump, emulated", probed_jmp, 0, 0, { ENTRY(jmp_inside_at) }, { { jmp_inside_at } } },
+#ifdef SFRAME
+	/* Where the frame pointer is the caller's, and only a table knows. */
+	{ "first instruction, endbr64", probed_endbr, 0, 0, { ENTRY(probed_endbr) },
+	  { { probed_endbr } } },
+	{ "tail call, emulated", probed_jmp, 0, 0, { ENTRY(jmp_at) }, { { jmp_at } } },
+	{ "return, stepped", outer, 0, 0, { ENTRY(ret_at) }, { { ret_at } } },
+#endif
+	{ "two probes", outer, 0, 0, { ENTRY(outer), ENTRY(inner) },
+	  { { outer }, { inner, outer_return } } },
+	{ "return", inner, 0, 0, { RETURN(inner) }, { { EMPTY } } },
+	{ "return in the stack", outer, 0, 0, { RETURN(outer), ENTRY(inner) },
+	  { { inner, outer_return }, { EMPTY } } },
+	{ "two returns in the stack", outer, 0, 0,
+	  { RETURN(outer), RETURN(inner), ENTRY(inner), ENTRY(outer) },
+	  { { outer }, { inner, outer_return }, { outer_return }, { EMPTY } } },
+	{ "two return probes of a function", outer, 0, 0,
+	  { RETURN(outer), RETURN(outer), ENTRY(inner) },
+	  { { inner, outer_return }, { EMPTY }, { EMPTY } } },
+	{ "return probes before and after a tail call", tail_caller, 0, 0,
+	  { RETURN(tail_caller), RETURN(outer), ENTRY(inner) },
+	  { { inner, outer_return }, { EMPTY }, { EMPTY } } },
+	{ "return probe in recursion", recursive, 3, 0, { RETURN(recursive), ENTRY(inner) },
+	  { { inner, recursive_last_return, recursive_return, recursive_return },
+	    { recursive_return, recursive_return }, { recursive_return }, { EMPTY } } },
+	{ "return probe of a function that was left", jumper, 0, 0,
+	  { RETURN(jumper), RETURN(thrower), ENTRY(inner) },
+	  { { inner, jumper_return }, { EMPTY } } },
+	/* Optimised after the first time. */
+	{ "no-operation of ten bytes", probed_nop10, 0, 4, { ENTRY(nop10_at) }, { { nop10_at } } },
+};
+
+/* Where the functions of this file that are on the stack return to. */
+static struct chain callers;
+
+#define ENTER() \
+	(callers.ips[callers.nr++] = (unsigned long)__builtin_return_address(0))
+#define LEAVE()	(callers.nr--)
+
+/* The ring that all events write to. */
+static struct sampler sampler;
+
+/* What was taken out of it. */
+static struct {
+	unsigned long ip, cookie;
+	struct chain chain;
+} samples[MAX_SAMPLES];
+
+static int events[MAX_PROBES];
+static int nr_events;
+
+/* Where in the program's file an address is. */
+static unsigned long file_offset(const void *at)
+{
+	const struct elf64_hdr *ehdr = (const void *)__ehdr_start;
+	const struct elf64_phdr *phdr = (const void *)(__ehdr_start + ehdr->e_phoff);
+	unsigned long addr = (unsigned long)at;
+
+	for (int i = 0; i < ehdr->e_phnum; i++, phdr++) {
+		if (phdr->p_type == PT_LOAD && addr - phdr->p_vaddr < phdr->p_filesz)
+			return addr - phdr->p_vaddr + phdr->p_offset;
+	}
+	return -1UL;
+}
+
+/* Open one more event. The first one gets the stacks and has the ring. */
+static int open_event(struct perf_event_attr *attr)
+{
+	int fd;
+
+	attr->size = sizeof(*attr);
+	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
+	attr->exclude_callchain_kernel = 1;
+	attr->defer_callchain = 1;
+	attr->defer_output = !nr_events;
+	if (!nr_events) {
+		int error = sampler_open_event(&sampler, attr);
+
+		if (error)
+			return error;
+		fd = sampler.fd;
+	} else {
+		fd = syscall(__NR_perf_event_open, attr, 0, -1, -1, 0);
+		if (fd < 0)
+			return errno;
+		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, sampler.fd)) {
+			close(fd);
+			return errno;
+		}
+	}
+	events[nr_events++] = fd;
+	return 0;
+}
+
+static int open_probe(const struct probe *probe)
+{
+	long type = read_number("/sys/bus/event_source/devices/uprobe/type");
+	struct perf_event_attr attr = {
+		.type = type,
+		.config = probe->ret,
+		.uprobe_path = (unsigned long)"/proc/self/exe",
+		.probe_offset = file_offset(probe->at),
+		.sample_period = probe->quiet ? 1UL << 60 : 1,
+	};
+
+	if (type < 0)
+		return -type;
+	return open_event(&attr);
+}
+
+static int open_breakpoint(unsigned long at)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = at,
+		.bp_len = sizeof(long),
+		.sample_period = 1,
+		.exclude_kernel = 1,
+	};
+
+	return open_event(&attr);
+}
+
+static void close_events(void)
+{
+	if (!nr_events)
+		return;
+	while (nr_events > 1)
+		close(events[--nr_events]);
+	sampler_close(&sampler);
+	nr_events = 0;
+}
+
+/* Take the samples out of the ring, each with its stack; returns their number or -1. */
+static int take_samples(void)
+{
+	unsigned long *words = sampler.words;
+	int nr = 0, type;
+
+	while ((type = sampler_record(&sampler)) > 0) {
+		switch (type) {
+		case PERF_RECORD_SAMPLE:
+			/* ip, nr, entries */
+			if (nr == MAX_SAMPLES || words[1] < 2 ||
+			    words[words[1]] != (unsigned long)PERF_CONTEXT_USER_DEFERRED) {
+				ksft_print_msg("too many samples, or not deferred\n");
+				return -1;
+			}
+			samples[nr].ip = words[0];
+			samples[nr].cookie = words[words[1] + 1];
+			samples[nr++].chain.nr = 0;
+			break;
+		case PERF_RECORD_CALLCHAIN_DEFERRED:
+			/* cookie, nr, entries */
+			for (int i = 0; i < nr; i++) {
+				struct chain *chain = &samples[i].chain;
+
+				if (samples[i].cookie != words[0])
+					continue;
+				for (unsigned long j = 0; j < words[1]; j++)
+					chain->ips[chain->nr++] = words[2 + j];
+			}
+			break;
+		default:
+			ksft_print_msg("record of type %d\n", type);
+			return -1;
+		}
+	}
+	return type < 0 ? -1 : nr;
+}
+
+static bool same_chain(const struct chain *chain, const struct chain *expected)
+{
+	bool same = chain->nr == expected->nr;
+
+	for (unsigned int i = 0; same && i < chain->nr; i++)
+		same = chain->ips[i] == expected->ips[i];
+	for (unsigned int i = 0; !same && (i < chain->nr || i < expected->nr); i++)
+		ksft_print_msg("%u: 0x%lx, expected 0x%lx\n", i,
+			       i < chain->nr ? chain->ips[i] : 0,
+			       i < expected->nr ? expected->ips[i] : 0);
+	return same;
+}
+
+/* Compare the samples with stacks, which came that many times over. */
+static bool compare(const void *const stacks[][5], int times, const struct chain *below)
+{
+	static struct chain expected;
+	int per_call = 0, nr = take_samples();
+	bool same = true;
+
+	while (stacks[per_call][0])
+		per_call++;
+	if (nr != per_call * times) {
+		ksft_print_msg("%d samples, expected %d\n", nr, per_call * times);
+		return false;
+	}
+	for (int i = 0; i < nr; i++) {
+		const void *const *ips = stacks[i % per_call];
+
+		expected.nr = 0;
+		for (int j = 0; j < 5 && ips[j] && ips[j] != EMPTY; j++)
+			expected.ips[expected.nr++] = (unsigned long)ips[j];
+		for (unsigned int j = 0; j < below->nr; j++)
+			expected.ips[expected.nr++] = below->ips[j];
+		if (!same_chain(&samples[i].chain, &expected)) {
+			ksft_print_msg("in sample %d of %d\n", i + 1, nr);
+			same = false;
+		}
+	}
+	return same;
+}
+
+/* What is below a function that chain_call() calls, topmost first. */
+static void get_below(struct chain *below)
+{
+	below->nr = 0;
+	below->ips[below->nr++] = (unsigned long)chain_call_return;
+	below->ips[below->nr++] = chain_call_caller;
+	for (unsigned int i = callers.nr; i > 0; i--)
+		below->ips[below->nr++] = callers.ips[i - 1];
+	below->ips[below->nr++] = (unsigned long)start_return;
+}
+
+static bool run(const struct scenario *scenario)
+{
+	static struct chain below;
+	bool same = false;
+
+	ENTER();
+	for (int i = 0; i < MAX_PROBES && scenario->probes[i].at; i++) {
+		int error = open_probe(&scenario->probes[i]);
+
+		if (error) {
+			ksft_print_msg("cannot open probe %d: errno %d\n", i, error);
+			goto out;
+		}
+	}
+	for (int i = 0; i < (scenario->calls ?: 1); i++)
+		chain_call(scenario->chain, scenario->depth);
+	get_below(&below);
+	same = compare(scenario->stacks, scenario->calls ?: 1, &below);
+out:
+	close_events();
+	LEAVE();
+	return same;
+}
+
+/* The start of a mapping by its name, or 0. */
+static unsigned long find_mapping(const char *name)
+{
+	static char maps[16384];
+	int fd = open("/proc/self/maps", O_RDONLY);
+	size_t len = 0, at;
+	ssize_t got;
+
+	if (fd < 0)
+		return 0;
+	while ((got = read(fd, maps + len, sizeof(maps) - 1 - len)) > 0)
+		len += got;
+	close(fd);
+	maps[len] = '\0';
+
+	for (at = 0; at < len; at += strlen(maps + at) + 1) {
+		char *end = strchr(maps + at, '\n');
+
+		if (end)
+			*end = '\0';
+		if (strstr(maps + at, name))
+			return strtoul(maps + at, NULL, 16);
+	}
+	return 0;
+}
+
+/*
+ * Stop at an address that the kernel has put the program to, with a probe set,
+ * and see what the stack is there.
+ */
+static bool stop_at(const char *mapping, unsigned long at, const struct probe *probe,
+		    void (*chain)(int depth), const void *ip)
+{
+	const void *const stacks[2][5] = { { ip } };
+	static struct chain below;
+	int error;
+
+	ENTER();
+	error = open_probe(probe);
+	if (!error) {
+		/* So that the mapping is there, and a probe optimised. */
+		chain_call(chain, 0);
+		error = open_breakpoint(at + (mapping ? find_mapping(mapping) : 0));
+	}
+	chain_call(chain, 0);
+	get_below(&below);
+	if (!error && !compare(stacks, 1, &below))
+		error = -1;
+	if (error)
+		ksft_print_msg("at %s %lu: error %d\n", mapping ?: "", at, error);
+	close_events();
+	LEAVE();
+	return !error;
+}
+
+/* Behind the first instruction of an optimised probe, which moves rsp. */
+static void test_stop_in_probe(void)
+{
+	const struct probe probe = QUIET_ENTRY(nop10_at);
+
+	ENTER();
+	ksft_test_result(stop_at(NULL, (unsigned long)nop10_at + 5, &probe, probed_nop10, nop10_at),
+			 "stop inside an optimised probe\n");
+	LEAVE();
+}
+
+/* At each instruction of the trampoline of optimised probes. */
+static void test_stop_in_trampoline(void)
+{
+	static const unsigned char at[] = { 0, 1, 3, 4, 11, 13, 14, 16, 17 };
+	const struct probe probe = QUIET_ENTRY(nop10_at);
+	bool same = true;
+
+	ENTER();
+	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++)
+		same &= stop_at("[uprobes-trampoline]", at[i], &probe, probed_nop10,
+				at[i] < 13 ? nop10_at : nop10_at + 10);
+	ksft_test_result(same, "stop in the trampoline of optimised probes\n");
+	LEAVE();
+}
+
+/* And in that of return probes. */
+static void test_stop_in_return(void)
+{
+	static const unsigned char at[] = { 0, 1, 2, 4, 11, 13, 15, 16 };
+	const struct probe probe = QUIET_RETURN(inner);
+	bool same = true;
+
+	ENTER();
+	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++)
+		same &= stop_at("[uprobes]", at[i], &probe, inner, EMPTY);
+	ksft_test_result(same, "stop in the trampoline of return probes\n");
+	LEAVE();
+}
+
+/* Where a copy of the instruction is stepped: the first slot is the trampoline. */
+static void test_stop_in_slot(void)
+{
+	const struct probe probe = QUIET_ENTRY(sub_at);
+
+	ENTER();
+	ksft_test_result(stop_at("[uprobes]", 128, &probe, probed_sub, sub_at),
+			 "stop where an instruction is stepped\n");
+	LEAVE();
+}
+
+/* The copy of the instruction faults, which is sampled. */
+static void test_fault(void)
+{
+	static const void *const stacks[3][5] = { { fault_at }, { fault_at } };
+	static struct chain below;
+	const struct probe probe = ENTRY(fault_at);
+	struct perf_event_attr faults = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.sample_period = 1,
+		.exclude_kernel = 1,
+	};
+	bool same = false;
+
+	ENTER();
+	fault_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fault_page != MAP_FAILED && !open_probe(&probe) && !open_event(&faults)) {
+		chain_call(probed_fault, 0);
+		ioctl(events[1], PERF_EVENT_IOC_DISABLE, 0);
+		get_below(&below);
+		same = compare(stacks, 1, &below);
+	}
+	close_events();
+	ksft_test_result(same, "page fault of a stepped instruction\n");
+	LEAVE();
+}
+
+/* Whether all of a stack is the program's, down to who has called test_clock(). */
+static bool is_legal(const unsigned long *ips, unsigned long nr)
+{
+	if (nr < callers.nr + 1 || ips[nr - 1] != (unsigned long)start_return)
+		return false;
+	for (unsigned int i = 0; i < callers.nr; i++) {
+		if (ips[nr - 2 - i] != callers.ips[i])
+			return false;
+	}
+	for (unsigned long i = 0; i < nr; i++) {
+		if (ips[i] < (unsigned long)__executable_start || ips[i] >= (unsigned long)etext)
+			return false;
+	}
+	return true;
+}
+
+/* Samples at any place of probed functions and of what the kernel adds to them. */
+static void test_clock(void)
+{
+	const struct probe probes[] = {
+		QUIET_RETURN(outer), QUIET_RETURN(inner),
+		QUIET_ENTRY(nop10_at), QUIET_ENTRY(sub_at),
+	};
+	struct perf_event_attr clock = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 50000,
+		.disabled = 1,
+	};
+	unsigned long *words = sampler.words;
+	unsigned int nr = 0, bad = 0, elsewhere = 0;
+	int error;
+
+	ENTER();
+	error = open_event(&clock);
+	for (unsigned int i = 0; !error && i < ARRAY_SIZE(probes); i++)
+		error = open_probe(&probes[i]);
+	/* Few samples are outside, and it is about those. */
+	while (!error && (nr < CLOCK_SAMPLES || (!elsewhere && nr < 20 * CLOCK_SAMPLES))) {
+		int type;
+
+		ioctl(events[0], PERF_EVENT_IOC_ENABLE, 0);
+		for (int i = 0; i < 100; i++) {
+			chain_call(outer, 0);
+			chain_call(probed_nop10, 0);
+			chain_call(probed_sub, 0);
+		}
+		ioctl(events[0], PERF_EVENT_IOC_DISABLE, 0);
+		while ((type = sampler_record(&sampler)) > 0) {
+			if (type == PERF_RECORD_SAMPLE) {
+				elsewhere += words[0] < 1UL << 47 &&
+					     (words[0] < (unsigned long)__executable_start ||
+					      words[0] >= (unsigned long)etext);
+			} else if (type == PERF_RECORD_CALLCHAIN_DEFERRED) {
+				nr++;
+				if (!is_legal(&words[2], words[1]) && !bad++) {
+					for (unsigned long i = 0; i < words[1]; i++)
+						ksft_print_msg("%lu: 0x%lx\n", i, words[2 + i]);
+				}
+			}
+		}
+	}
+	close_events();
+	ksft_print_msg("%u stacks, %u of them not legal; %u samples outside of the program\n",
+		       nr, bad, elsewhere);
+	ksft_test_result(!error && nr >= CLOCK_SAMPLES && !bad && elsewhere,
+			 "stacks at any place\n");
+	LEAVE();
+}
+
+int main(void)
+{
+	const struct probe probe = ENTRY(inner);
+	int error;
+
+	ENTER();
+	ksft_print_header();
+#ifdef NO_SFRAME
+	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
+#endif
+	error = open_probe(&probe);
+	close_events();
+	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
+		ksft_exit_skip("no deferred stacks of uprobes: errno %d; see config\n", error);
+	if (error)
+		ksft_exit_fail_msg("cannot open a uprobe: errno %d\n", error);
+
+	ksft_set_plan(ARRAY_SIZE(scenarios) + 6);
+	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++)
+		ksft_test_result(run(&scenarios[i]), "%s\n", scenarios[i].name);
+	test_stop_in_probe();
+	test_stop_in_trampoline();
+	test_stop_in_return();
+	test_stop_in_slot();
+	test_fault();
+	test_clock();
+	ksft_finished();
+}
