@@ -88,15 +88,14 @@ static inline bool unwind_tables_registered(const struct mm_struct *mm)
 }
 
 /**
- * unwind_tables_usable - Whether lookups in an address space may find something
- * @mm: The address space
+ * unwind_tables_on - Whether tables are used at all
  *
- * Context: Any. @mm must have users.
- * Return: Whether anything was ever registered, and tables are not switched off.
+ * Context: Any.
+ * Return: Whether administrators have not switched tables off.
  */
-static inline bool unwind_tables_usable(const struct mm_struct *mm)
+static inline bool unwind_tables_on(void)
 {
-	return static_branch_likely(&unwind_tables_used) && unwind_tables_registered(mm);
+	return static_branch_likely(&unwind_tables_used);
 }
 
 /**
@@ -129,6 +128,30 @@ static inline int unwind_tables_lookup(struct mm_struct *mm, unsigned long ip,
 
 	return tables ? __unwind_tables_lookup(tables, ip, frame, walk) : -ENOENT;
 }
+
+/**
+ * unwind_tables_lookup_vdso - Find the rule for an address in the vDSO
+ * @start: Where the current process has mapped the vDSO
+ * @ip:	   The address
+ * @frame: Where to put the rule
+ * @walk:  What all lookups of the stack share, from unwind_tables_start()
+ *
+ * Context: Any: the table is in the kernel's memory.
+ * Return: As unwind_tables_lookup(), but for -EFAULT.
+ */
+int unwind_tables_lookup_vdso(unsigned long start, unsigned long ip,
+			      struct unwind_user_frame *frame,
+			      struct unwind_tables_walk *walk);
+
+/**
+ * unwind_tables_set_vdso - Make the table of the 64-bit vDSO known
+ * @table:  The table, in the image that processes map, which stays as it is
+ * @len:    How many bytes it has
+ * @offset: Where it starts, in bytes from the start of the image
+ *
+ * Context: Once, at boot.
+ */
+void unwind_tables_set_vdso(const void *table, size_t len, unsigned long offset);
 
 /**
  * unwind_tables_init - Start an address space without tables
@@ -199,7 +222,12 @@ static inline int unwind_tables_prctl(unsigned long operation,
 	return -EINVAL;
 }
 
-static inline bool unwind_tables_usable(const struct mm_struct *mm)
+static inline bool unwind_tables_registered(const struct mm_struct *mm)
+{
+	return false;
+}
+
+static inline bool unwind_tables_on(void)
 {
 	return false;
 }
@@ -213,6 +241,15 @@ static inline int unwind_tables_lookup(struct mm_struct *mm, unsigned long ip,
 	return -ENOENT;
 }
 
+static inline int unwind_tables_lookup_vdso(unsigned long start, unsigned long ip,
+					    struct unwind_user_frame *frame,
+					    struct unwind_tables_walk *walk)
+{
+	return -ENOENT;
+}
+
+static inline void unwind_tables_set_vdso(const void *table, size_t len,
+					  unsigned long offset) {}
 static inline void unwind_tables_init(struct mm_struct *mm) {}
 static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm) {}
 static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start,

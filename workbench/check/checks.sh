@@ -24,6 +24,7 @@ part_host() {
 	part_tables
 	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
 	check "no warnings in that build" no_warnings "$logs/build-series.log"
+	check "tables of the vDSO" enter bash -c ". $WORKBENCH/check/series.sh; vdso_tables"
 	check "no warnings with W=1 and clippy" lint
 	check "no way to a panic in the kernel's object" enter bash -c ". $WORKBENCH/check/series.sh; no_panic"
 	check "KUnit in User Mode Linux" enter bash -c ". $WORKBENCH/check/series.sh; kunit_um" &&
@@ -110,10 +111,13 @@ stacks="frame_pointer_test sframe_test walk_test frame_pointer_uprobe_test sfram
 registration="register_test lifetime_test fork_test exec_test verdict_test observe_test
 	race_test example"
 
+# Those that sample the vDSO, which is built without a table if not with GNU tools.
+vdso="vdso_frame_pointer_test vdso_sframe_test"
+
 count_selftests() { # NAME
 	local program
 
-	for program in $stacks $registration; do
+	for program in $stacks $vdso $registration; do
 		count_tap "$program" "$OUT/selftests-$1/$program.tap"
 	done
 }
@@ -133,7 +137,7 @@ count_frame_pointers() {
 			result FAILED "without tables: $program does not fail" "see $results/$program.tap"
 		fi
 	done
-	for program in $registration; do
+	for program in $vdso $registration; do
 		if grep -q '# SKIP' "$results/$program.tap" && ! grep -q '^not ok' "$results/$program.tap"; then
 			result ok "without tables: $program is skipped"
 		else

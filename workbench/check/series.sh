@@ -68,6 +68,22 @@ lint() {
 	cat "$OUT/logs/build-lint.log"
 }
 
+# The image of 64-bit programs has a table without any fault, the others have none.
+vdso_tables() {
+	local images image
+
+	images=$(kernel_dir series)/arch/x86/entry/vdso
+	"$WORKBENCH/readers/sframe" all >/dev/null
+	"$BUILD/sframe/sframe" check "$images/vdso64/vdso64.so" || return
+	for image in "$images/vdso64/vdsox32.so" "$images/vdso32/vdso32.so"; do
+		readelf -lSW "$image" >"$BUILD/check/vdso.headers"
+		if grep -i sframe "$BUILD/check/vdso.headers"; then
+			echo "$image: has a table"
+			return 1
+		fi
+	done
+}
+
 # The build looks for a way to a panic itself, if it is told to.
 no_panic() {
 	local object

@@ -8,6 +8,7 @@
 //!
 //! - [`parse`] turns bytes into rules, and knows no kernel.
 //! - `user_memory` is the only place that reads user memory.
+//! - `vdso` has the table that no process registers.
 //! - `registry` is the only place that knows about locks and lifetimes.
 //! - This file is the only one that is called from C.
 //!
@@ -20,6 +21,7 @@ mod registry;
 mod section;
 mod tree;
 mod user_memory;
+mod vdso;
 
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
 mod tables_kunit;
@@ -44,7 +46,8 @@ use crate::{
         Section,
         Verdict, //
     },
-    tree::Found, //
+    tree::Found,
+    vdso::Vdso, //
 };
 
 const __LOG_PREFIX: &[u8] = b"unwind_tables\0";
@@ -63,6 +66,31 @@ impl From<parse::Error> for Error {
 // A rule is what the walker applies, as it is.
 const _: () = assert!(size_of::<Rule>() == size_of::<bindings::unwind_user_frame>());
 const _: () = assert!(align_of::<Rule>() == align_of::<bindings::unwind_user_frame>());
+
+/// Puts a rule into `frame`, and takes off `units` what it cost to find.
+///
+/// # Safety
+///
+/// `frame` must be valid for writing.
+#[inline]
+unsafe fn lookup(
+    frame: *mut bindings::unwind_user_frame,
+    units: &mut u32,
+    find: impl FnOnce(&mut Budget) -> Result<Rule, parse::Error>,
+) -> c_int {
+    let mut budget = Budget::new(*units);
+    let rule = find(&mut budget);
+
+    *units = budget.left();
+    match rule {
+        Ok(rule) => {
+            // SAFETY: By the requirement of this function; and the two are laid out alike.
+            unsafe { frame.cast::<Rule>().write(rule) };
+            0
+        }
+        Err(error) => Error::from(error).to_errno(),
+    }
+}
 
 /// The errno that C is told.
 fn errno(result: Result) -> c_int {
@@ -229,17 +257,42 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     let registry = unsafe { &*tables.cast::<Registry>() };
     // SAFETY: By the requirement of this function.
     let (recent, units) = unsafe { (Recent::from_raw(&raw mut (*walk).recent), &mut (*walk).budget) };
-    let mut budget = Budget::new(*units);
-    let rule = registry.rule(ip, recent, &mut budget);
 
-    *units = budget.left();
-    match rule {
-        Ok(rule) => {
-            // SAFETY: By the requirement of this function; and the two are laid out alike.
-            unsafe { frame.cast::<Rule>().write(rule) };
-            0
-        }
-        Err(error) => Error::from(error).to_errno(),
+    // SAFETY: By the requirement of this function.
+    unsafe { lookup(frame, units, |budget| registry.rule(ip, recent, budget)) }
+}
+
+/// Finds the rule for an address in the vDSO: see the C header.
+///
+/// # Safety
+///
+/// `frame` must be valid for writing, `walk` for reading and writing.
+#[export]
+pub unsafe extern "C" fn unwind_tables_lookup_vdso(
+    start: usize,
+    ip: usize,
+    frame: *mut bindings::unwind_user_frame,
+    walk: *mut bindings::unwind_tables_walk,
+) -> c_int {
+    // SAFETY: By the requirement of this function.
+    let units = unsafe { &mut (*walk).budget };
+
+    // SAFETY: By the requirement of this function.
+    unsafe { lookup(frame, units, |budget| Vdso::rule(start, ip, budget)) }
+}
+
+/// Makes the vDSO's table known: see the C header.
+///
+/// # Safety
+///
+/// `table` must point to `len` bytes that stay as they are for ever.
+#[export]
+pub unsafe extern "C" fn unwind_tables_set_vdso(table: *const c_void, len: usize, offset: usize) {
+    // SAFETY: By the requirement of this function.
+    let table = unsafe { core::slice::from_raw_parts(table.cast(), len) };
+
+    if let Err(parse::Error::Malformed(malformed)) = Vdso::set(table, offset) {
+        pr_err!("the vDSO's table: {}\n", malformed.reason.text());
     }
 }
 

@@ -38,6 +38,47 @@ label chain_call_return
 	ret
 end chain_call
 
+/*
+ * void chain_vdso(int times)
+ *
+ * What is on the stack below the vDSO.
+ */
+begin chain_vdso
+#ifdef SFRAME
+	push_reg %rbp
+	.cfi_rel_offset %rbp, 0
+	push_reg %rbx
+	subq	$24, %rsp
+	.cfi_adjust_cfa_offset 24
+	movq	$0x1238, %rbp
+#else
+	push_frame
+	pushq	%rbx
+	subq	$24, %rsp
+#endif
+	movl	%edi, %ebx
+label chain_vdso_start
+	movl	vdso_clock(%rip), %edi
+	movq	%rsp, %rsi
+	call	*vdso_clock_gettime(%rip)
+label chain_vdso_return
+	decl	%ebx
+	jnz	chain_vdso_start
+label chain_vdso_end
+#ifdef SFRAME
+	addq	$24, %rsp
+	.cfi_adjust_cfa_offset -24
+	pop_reg	%rbx
+	pop_reg	%rbp
+	.cfi_restore %rbp
+#else
+	addq	$24, %rsp
+	popq	%rbx
+	pop_frame
+#endif
+	ret
+end chain_vdso
+
 #ifdef SFRAME
 
 /* The system call that is sampled; nothing is on the stack but its return address. */
@@ -227,6 +268,10 @@ end chain_deep
 	.bss
 	.balign	8
 label chain_call_caller
+	.quad	0
+label vdso_clock_gettime
+	.quad	0
+label vdso_clock
 	.quad	0
 chain_noreturn_resume:
 	.quad	0

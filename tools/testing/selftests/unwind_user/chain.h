@@ -10,6 +10,12 @@ void chain_call(void (*chain)(int depth), int depth);
 extern unsigned long chain_call_caller;
 extern const char start_return[], chain_call_return[];
 
+/* Calls for the clock vdso_clock what vdso_clock_gettime points to, so many times. */
+void chain_vdso(int times);
+extern int (*vdso_clock_gettime)(int clock, void *time);
+extern int vdso_clock;
+extern const char chain_vdso_start[], chain_vdso_return[], chain_vdso_end[];
+
 /* As many frames as it is told. */
 void chain_deep(int depth);
 extern const char leaf_ip[], chain_deep_return[], chain_deep_last_return[];

@@ -43,16 +43,20 @@ static inline long read_number(const char *path)
 	return atol(text);
 }
 
-static inline long tracepoint_id(void)
+/* The id of the tracepoint where a system call begins, or a negative errno. */
+static inline long tracepoint_id(const char *name)
 {
 	static const char * const at[] = {
-		"/sys/kernel/tracing/events/syscalls/sys_enter_getppid/id",
-		"/sys/kernel/debug/tracing/events/syscalls/sys_enter_getppid/id",
+		"/sys/kernel/tracing/events/syscalls/sys_enter_%s/id",
+		"/sys/kernel/debug/tracing/events/syscalls/sys_enter_%s/id",
 	};
+	char path[100];
 	long id = -ENOENT;
 
-	for (unsigned int i = 0; i < 2 && id < 0; i++)
-		id = read_number(at[i]);
+	for (unsigned int i = 0; i < 2 && id < 0; i++) {
+		snprintf(path, sizeof(path), at[i], name);
+		id = read_number(path);
+	}
 	return id;
 }
 
@@ -80,24 +84,32 @@ static inline void sampler_close(struct sampler *sampler)
 	close(sampler->fd);
 }
 
-/* Sample each getppid() of this thread from now on; returns 0 or an errno. */
-static inline int sampler_open(struct sampler *sampler)
+/* The same, with stacks and nothing else. */
+static inline int sampler_open_stacks(struct sampler *sampler, struct perf_event_attr attr)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.size = sizeof(attr),
-		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
-		.exclude_callchain_kernel = 1,
-		.defer_callchain = 1,
-		.defer_output = 1,
-	};
-	long id = tracepoint_id();
+	attr.size = sizeof(attr);
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
+	attr.exclude_callchain_kernel = 1;
+	attr.defer_callchain = 1;
+	attr.defer_output = 1;
+	return sampler_open_event(sampler, &attr);
+}
+
+/* Sample each of a system call of this thread from now on; returns 0 or an errno. */
+static inline int sampler_open_syscall(struct sampler *sampler, const char *name)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .sample_period = 1 };
+	long id = tracepoint_id(name);
 
 	if (id < 0)
 		return -id;
 	attr.config = id;
-	return sampler_open_event(sampler, &attr);
+	return sampler_open_stacks(sampler, attr);
+}
+
+static inline int sampler_open(struct sampler *sampler)
+{
+	return sampler_open_syscall(sampler, "getppid");
 }
 
 /* An event that samples this thread after each so many nanoseconds, once enabled. */
@@ -105,17 +117,12 @@ static inline int sampler_open_clock(struct sampler *sampler, unsigned long peri
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
 		.disabled = 1,
-		.exclude_callchain_kernel = 1,
-		.defer_callchain = 1,
-		.defer_output = 1,
 	};
 
-	return sampler_open_event(sampler, &attr);
+	return sampler_open_stacks(sampler, attr);
 }
 
 /* Copy out of the ring, around its end. */

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Deferred user stacks of samples in the vDSO, which has a table of its own.
+ *
+ * Built twice, like chain_test.c: as a program with a table and without frame
+ * pointers, and the other way round.
+ */
+#include "nolibc.h"
+
+#include <linux/auxvec.h>
+#include <linux/elf.h>
+#include <linux/hw_breakpoint.h>
+
+#include "../kselftest.h"
+#include "chain.h"
+#include "sampler.h"
+#include "../vDSO/parse_vdso.h"
+
+#define USED_SYSCTL	"/proc/sys/kernel/unwind_tables"
+
+/* The vDSO answers for the first, and makes a system call for the second. */
+#define FAST_CLOCK	1	/* CLOCK_MONOTONIC */
+#define SLOW_CLOCK	2	/* CLOCK_PROCESS_CPUTIME_ID */
+
+/* So many samples in the vDSO are looked at, or those of so many seconds. */
+#define SAMPLES		2000
+#define SECONDS		60
+
+/* Exit status of a child whose stack was another than expected. */
+#define OTHER_STACK	3
+/* Exit status of a child that could not be sampled. */
+#define NOT_SAMPLED	5
+
+/* Where the functions of this file that are on the stack return to. */
+static struct chain callers;
+
+#define ENTER() \
+	(callers.ips[callers.nr++] = (unsigned long)__builtin_return_address(0))
+#define LEAVE()	(callers.nr--)
+
+static struct sampler sampler;
+
+/* The vDSO's mapping, and its table. */
+static unsigned long vdso, vdso_size, table, table_size;
+
+static bool in_vdso(unsigned long ip)
+{
+	return ip - vdso < vdso_size;
+}
+
+static void expect(struct chain *chain, unsigned long ip)
+{
+	chain->ips[chain->nr++] = ip;
+}
+
+/* Adds what is on the stack from chain_call() on. */
+static void expect_callers(struct chain *chain)
+{
+	expect(chain, (unsigned long)chain_call_return);
+	expect(chain, chain_call_caller);
+	for (unsigned int i = callers.nr; i > 0; i--)
+		expect(chain, callers.ips[i - 1]);
+	expect(chain, (unsigned long)start_return);
+}
+
+static bool is_same(const struct chain *chain, unsigned int from, const struct chain *expected)
+{
+	return chain->nr - from == expected->nr &&
+	       !memcmp(chain->ips + from, expected->ips, expected->nr * sizeof(expected->ips[0]));
+}
+
+static void print_difference(const struct chain *chain, unsigned int from,
+			     const struct chain *expected)
+{
+	ksft_print_msg("%u frames, expected %u\n", chain->nr, expected->nr + from);
+	for (unsigned int i = 0; i < chain->nr || i < expected->nr + from; i++)
+		ksft_print_msg("%u: 0x%lx 0x%lx\n", i, i < chain->nr ? chain->ips[i] : 0,
+			       i >= from && i < expected->nr + from ? expected->ips[i - from] : 0);
+}
+
+/* Call the vDSO once, and take the stack of the one sample. */
+static const char *call_once(struct chain *chain, struct chain *expected)
+{
+	ENTER();
+	vdso_clock = SLOW_CLOCK;
+	chain_call(chain_vdso, 1);
+
+	expected->nr = 0;
+	expect_callers(expected);
+	LEAVE();
+	return sampler_chain(&sampler, chain);
+}
+
+static int judge(const char *error, const struct chain *chain, unsigned int from,
+		 const struct chain *expected)
+{
+	if (error) {
+		ksft_print_msg("%s\n", error);
+		return NOT_SAMPLED;
+	}
+	if (is_same(chain, from, expected))
+		return 0;
+	print_difference(chain, from, expected);
+	return OTHER_STACK;
+}
+
+/* The sampled instructions of the vDSO, then all callers. Adds @expected's first. */
+static int judge_vdso(const char *error, const struct chain *chain, struct chain *expected)
+{
+	unsigned int from = 0;
+
+	while (from < chain->nr && in_vdso(chain->ips[from]))
+		from++;
+	memmove(expected->ips + 1, expected->ips, expected->nr * sizeof(expected->ips[0]));
+	expected->ips[0] = (unsigned long)chain_vdso_return;
+	expected->nr++;
+	if (!error && !from)
+		error = "not in the vDSO";
+	return judge(error, chain, from, expected);
+}
+
+/* Sample the system call that the vDSO makes. */
+static int sample_syscall(void)
+{
+	static struct chain chain, expected;
+	const char *error = "cannot sample clock_gettime()";
+	const unsigned char *code;
+
+	ENTER();
+	if (!sampler_open_syscall(&sampler, "clock_gettime")) {
+		error = call_once(&chain, &expected);
+		sampler_close(&sampler);
+	}
+	LEAVE();
+	code = (const unsigned char *)chain.ips[0];
+	if (!error && !(in_vdso(chain.ips[0]) && code[-2] == 0x0f && code[-1] == 0x05))
+		error = "not behind a system call of the vDSO";
+	return judge_vdso(error, &chain, &expected);
+}
+
+static int open_entry(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = (unsigned long)vdso_clock_gettime,
+		.bp_len = sizeof(long),
+		.sample_period = 1,
+		.exclude_kernel = 1,
+	};
+
+	return sampler_open_stacks(&sampler, attr);
+}
+
+/* Sample the first instruction of a function of the vDSO. */
+static int sample_entry(void)
+{
+	static struct chain chain, expected;
+	const char *error = "cannot set a breakpoint";
+
+	ENTER();
+	if (!open_entry()) {
+		error = call_once(&chain, &expected);
+		sampler_close(&sampler);
+	}
+	LEAVE();
+	if (!error && chain.ips[0] != (unsigned long)vdso_clock_gettime)
+		error = "not at the entry";
+	return judge_vdso(error, &chain, &expected);
+}
+
+/*
+ * The same where no table may be used. The frame pointer is that of the caller,
+ * so the caller is not seen; or it is none.
+ */
+static int sample_entry_without(void)
+{
+	static struct chain chain, expected;
+	const char *error = "cannot set a breakpoint";
+
+	ENTER();
+	if (!open_entry()) {
+		error = call_once(&chain, &expected);
+		sampler_close(&sampler);
+	}
+	LEAVE();
+#ifdef SFRAME
+	expected.nr = 0;
+#endif
+	return judge(error, &chain, 1, &expected);
+}
+
+static int sample_both(void)
+{
+	int ret;
+
+	ENTER();
+	ret = sample_syscall();
+	if (!ret)
+		ret = sample_entry();
+	LEAVE();
+	return ret;
+}
+
+/* Samples at any instruction. */
+struct count {
+	unsigned int in_vdso;
+	unsigned int in_caller;
+	unsigned int elsewhere;
+	unsigned int wrong;
+};
+
+static void judge_any(const struct chain *chain, const struct chain *expected,
+		      struct count *count)
+{
+	unsigned long ip = chain->ips[0];
+	unsigned int from = 0;
+	bool good;
+
+	if (in_vdso(ip)) {
+		count->in_vdso++;
+		while (from < chain->nr && in_vdso(chain->ips[from]))
+			from++;
+		good = from < chain->nr && chain->ips[from] == (unsigned long)chain_vdso_return &&
+		       is_same(chain, from + 1, expected);
+	} else if (ip >= (unsigned long)chain_vdso_start && ip < (unsigned long)chain_vdso_end) {
+		count->in_caller++;
+		good = is_same(chain, 1, expected);
+	} else {
+		count->elsewhere++;
+		/* Around the loop, where frame pointers are set up. */
+#ifdef SFRAME
+		good = chain->ips[chain->nr - 1] == (unsigned long)start_return;
+#else
+		good = true;
+#endif
+	}
+	if (good)
+		return;
+	if (!count->wrong++)
+		print_difference(chain, 1, expected);
+}
+
+/* Judge all stacks that are in the ring. */
+static const char *judge_ring(const struct chain *expected, struct count *count)
+{
+	static struct chain chain;
+	unsigned long head = __atomic_load_n(&sampler.page->data_head, __ATOMIC_ACQUIRE);
+	unsigned long tail = sampler.page->data_tail;
+	unsigned long *words = sampler.words;
+	const char *error = NULL;
+
+	while (tail < head && !error) {
+		struct perf_event_header header;
+
+		ring_copy(&sampler, tail, &header, sizeof(header));
+		if (header.size > sizeof(sampler.words))
+			return "record too long";
+		ring_copy(&sampler, tail + sizeof(header), words, header.size - sizeof(header));
+		tail += header.size;
+
+		switch (header.type) {
+		case PERF_RECORD_CALLCHAIN_DEFERRED:
+			/* cookie, nr, entries */
+			chain.nr = words[1];
+			memcpy(chain.ips, words + 2, chain.nr * sizeof(chain.ips[0]));
+			if (chain.nr)
+				judge_any(&chain, expected, count);
+			else
+				error = "no stack";
+			break;
+		case PERF_RECORD_LOST:
+			error = "lost records";
+			break;
+		}
+	}
+	__atomic_store_n(&sampler.page->data_tail, head, __ATOMIC_RELEASE);
+	return error;
+}
+
+static void test_anywhere(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 100000,
+		.exclude_kernel = 1,
+		.disabled = 1,
+	};
+	static struct chain expected;
+	struct count count = {};
+	const char *error = NULL;
+	time_t start = time(NULL);
+
+	ENTER();
+	if (sampler_open_stacks(&sampler, attr))
+		ksft_exit_fail_msg("cannot sample the processor's clock\n");
+
+	vdso_clock = FAST_CLOCK;
+	while (!error && count.in_vdso < SAMPLES && time(NULL) - start < SECONDS) {
+		ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+		chain_call(chain_vdso, 100000);
+		ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+		expected.nr = 0;
+		expect_callers(&expected);
+		error = judge_ring(&expected, &count);
+	}
+	sampler_close(&sampler);
+	LEAVE();
+
+	if (error)
+		ksft_print_msg("%s\n", error);
+	ksft_print_msg("samples: %u in the vDSO, %u in its caller, %u elsewhere; %u wrong\n",
+		       count.in_vdso, count.in_caller, count.elsewhere, count.wrong);
+	ksft_test_result(!error && count.in_vdso >= SAMPLES && !count.wrong &&
+			 count.elsewhere < count.in_vdso / 10,
+			 "all stacks of samples anywhere in clock_gettime()\n");
+}
+
+/* Find the mapping of the vDSO, and its table; returns 0 or a negative errno. */
+static int find_vdso(void)
+{
+	static char maps[64 * 1024];
+	const struct elf64_hdr *ehdr;
+	const struct elf64_phdr *phdr;
+	int fd = open("/proc/self/maps", O_RDONLY);
+	ssize_t len, done = 0;
+	char *line;
+
+	if (fd < 0)
+		return -errno;
+	while ((len = read(fd, maps + done, sizeof(maps) - 1 - done)) > 0)
+		done += len;
+	close(fd);
+	line = strstr(maps, "[vdso]\n");
+	if (!line)
+		return -ENOENT;
+	while (line > maps && line[-1] != '\n')
+		line--;
+	vdso = strtoul(line, &line, 16);
+	vdso_size = strtoul(line + 1, NULL, 16) - vdso;
+	if (vdso != getauxval(AT_SYSINFO_EHDR))
+		return -EINVAL;
+
+	ehdr = (const struct elf64_hdr *)vdso;
+	phdr = (const struct elf64_phdr *)(vdso + ehdr->e_phoff);
+	for (unsigned int i = 0; i < ehdr->e_phnum; i++) {
+		if (phdr[i].p_type != PT_GNU_SFRAME)
+			continue;
+		table = vdso + phdr[i].p_vaddr;
+		table_size = phdr[i].p_filesz;
+	}
+	return 0;
+}
+
+/* What children do before they sample. Each returns whether it could. */
+
+static bool do_nothing(void)
+{
+	return true;
+}
+
+static bool move(void)
+{
+	void *to = mmap(NULL, vdso_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long offset = (unsigned long)to - vdso;
+
+	if (to == MAP_FAILED ||
+	    mremap((void *)vdso, vdso_size, vdso_size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+		return false;
+	vdso += offset;
+	vdso_clock_gettime = (void *)vdso_clock_gettime + offset;
+	return true;
+}
+
+/* The process gets a copy of the pages that it writes to. */
+static bool overwrite_table(void)
+{
+	if (syscall(__NR_mprotect, vdso, vdso_size, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return false;
+	memset((void *)table, 0, table_size);
+	return true;
+}
+
+/* Other code where the vDSO was, which happens to be the same. */
+static bool replace(void)
+{
+	static unsigned char code[64 * 1024];
+	void *at = (void *)vdso;
+
+	if (vdso_size > sizeof(code))
+		return false;
+	memcpy(code, at, vdso_size);
+	if (munmap(at, vdso_size) ||
+	    mmap(at, vdso_size, PROT_READ | PROT_WRITE | PROT_EXEC,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at)
+		return false;
+	memcpy(at, code, vdso_size);
+	return true;
+}
+
+static void test_child(const char *name, bool (*before)(void), int (*sample)(void))
+{
+	int status = -1;
+	pid_t pid;
+
+	ENTER();
+	pid = fork();
+	if (!pid)
+		_exit(before() ? sample() : KSFT_SKIP);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		status = -1;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == KSFT_SKIP)
+		ksft_test_result_skip("%s: not possible here\n", name);
+	else
+		ksft_test_result(!status, "%s\n", name);
+	LEAVE();
+}
+
+static bool use_tables(const char *value)
+{
+	int fd = open(USED_SYSCTL, O_WRONLY);
+	bool done = fd >= 0 && write(fd, value, 1) == 1;
+
+	close(fd);
+	return done;
+}
+
+static void test_switch(void)
+{
+	bool good;
+
+	ENTER();
+	good = use_tables("0") && !sample_entry_without();
+	good = use_tables("1") && good;
+	ksft_test_result(good && !sample_entry(),
+			 "the table is not used if tables are switched off\n");
+	LEAVE();
+}
+
+int main(void)
+{
+	int error;
+
+	ENTER();
+	ksft_print_header();
+#ifdef NO_SFRAME
+	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
+#endif
+	if (access(USED_SYSCTL, F_OK))
+		ksft_exit_skip("the kernel does not use tables\n");
+	error = find_vdso();
+	if (error == -ENOENT)
+		ksft_exit_skip("there is no vDSO\n");
+	if (error)
+		ksft_exit_fail_msg("cannot find the vDSO: errno %d\n", -error);
+	if (!table_size)
+		ksft_exit_skip("the vDSO has no table\n");
+	vdso_init_from_sysinfo_ehdr(vdso);
+	vdso_clock_gettime = vdso_sym("LINUX_2.6", "__vdso_clock_gettime");
+	if (!vdso_clock_gettime)
+		ksft_exit_fail_msg("the vDSO has no clock_gettime()\n");
+	error = sampler_open_syscall(&sampler, "clock_gettime");
+	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
+		ksft_exit_skip("no deferred stacks of clock_gettime(): errno %d; see config\n",
+			       error);
+	if (!error)
+		sampler_close(&sampler);
+
+	ksft_set_plan(8);
+	ksft_test_result(!sample_syscall(), "a system call of the vDSO's\n");
+	ksft_test_result(!sample_entry(), "the first instruction of a function\n");
+	test_anywhere();
+	test_child("stacks of a forked child", do_nothing, sample_both);
+	test_child("stacks after the vDSO was moved", move, sample_both);
+	test_child("stacks with the process's copy of the table overwritten",
+		   overwrite_table, sample_both);
+	test_child("stacks with other code where the vDSO was", replace, sample_entry_without);
+	test_switch();
+	ksft_finished();
+}
