@@ -38,12 +38,35 @@ struct unwind_table_info {
 	const char *reason_name;
 };
 
+/* What is known of a table: see kernel/unwind/tables/parse/sframe/header.rs. */
+struct unwind_tables_header {
+	u64 index;
+	u64 rows;
+	u32 rows_len;
+	u32 functions;
+	bool pc_relative;
+};
+
+/* How many bytes of a function's rows unwind_tables_find() reads, and some more. */
+#define UNWIND_TABLES_FIRST	40U
+
+/* What it found: see kernel/unwind/tables/parse/sframe/search.rs. */
+struct unwind_tables_place {
+	u64 start;
+	u32 size;
+	u32 at;
+	u32 nth;
+	u32 filled;
+	u64 rows[UNWIND_TABLES_FIRST / 8 + 1];
+};
+
 /*
- * What the lookups of one stack may cost, in rows stepped over (a read in a
- * table's index counts as four). 510 frames with twenty reads and a hundred
- * rows each are below it.
+ * What the lookups of one stack may cost, in rows stepped over (to find a
+ * function counts as 32). 510 frames with 64 rows each are just below it, and
+ * whatever is in the tables, no walk takes much more than a million and a half
+ * instructions.
  */
-#define UNWIND_TABLES_BUDGET	(128 * 1024)
+#define UNWIND_TABLES_BUDGET	(48 * 1024)
 
 #ifdef CONFIG_UNWIND_USER_TABLES
 
@@ -60,6 +83,8 @@ int unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tab
 void unwind_tables_disabled(const struct unwind_table_info *info);
 void unwind_tables_dropped(const struct unwind_table_info *info);
 int unwind_tables_read(void *to, unsigned long addr, unsigned int len);
+int unwind_tables_find(unsigned long base, const struct unwind_tables_header *header,
+		       unsigned long pc, struct unwind_tables_place *place);
 
 /* What it is called by, here and in kernel/unwind/tables/: */
 int __unwind_tables_insert(struct mm_struct *mm, const struct unwind_table_info *info,

@@ -60,12 +60,23 @@ impl Recent {
         self.text_end = self.text_start;
     }
 
-    /// The section and its table's header, if its text holds address `pc`.
+    /// Whether the section's text holds address `pc`.
     #[inline]
-    pub(crate) fn at(&self, pc: usize) -> Option<(&Section, &Header)> {
-        (self.text_start <= pc && pc < self.text_end).then(|| {
+    pub(crate) fn holds(&self, pc: usize) -> bool {
+        self.text_start <= pc && pc < self.text_end
+    }
+
+    /// The section and its table's header, if there is one.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<(&Section, &Header)> {
+        (self.text_start < self.text_end).then(|| {
             // SAFETY: By the type invariants: the text is not empty.
-            unsafe { (self.section.assume_init_ref(), self.header.assume_init_ref()) }
+            unsafe {
+                (
+                    self.section.assume_init_ref(),
+                    self.header.assume_init_ref(),
+                )
+            }
         })
     }
 }

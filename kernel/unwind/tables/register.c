@@ -4,7 +4,6 @@
  */
 #define pr_fmt(fmt) "unwind_tables: " fmt
 
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/mm.h>
@@ -133,39 +132,33 @@ void unwind_tables_dropped(const struct unwind_table_info *info)
 	trace_unwind_tables_drop(info);
 }
 
-/* Name the file of the text, for who enabled the message. */
-static void debug_disabled(const struct unwind_table_info *info)
+/* Name the file that the text is mapped from. */
+static const char *text_name(const struct unwind_table_info *info, char *name, size_t size)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
-	struct file *file = NULL;
 
+	strscpy(name, "no file", size);
 	if (mmap_read_lock_killable(mm))
-		return;
+		return name;
 	vma = vma_lookup(mm, info->text_start);
 	if (vma && vma->vm_file)
-		file = get_file(vma->vm_file);
+		snprintf(name, size, "%pD4", vma->vm_file);
 	mmap_read_unlock(mm);
 
-	if (file) {
-		pr_debug("%s[%d]: table at %lx of text %lx-%lx of %pD4 disabled: %s at 0x%x\n",
-			 current->comm, task_pid_nr(current), info->table_start,
-			 info->text_start, info->text_end, file, info->reason_name,
-			 info->reason_offset);
-		fput(file);
-	} else {
-		pr_debug("%s[%d]: table at %lx of text %lx-%lx disabled: %s at 0x%x\n",
-			 current->comm, task_pid_nr(current), info->table_start,
-			 info->text_start, info->text_end, info->reason_name,
-			 info->reason_offset);
-	}
+	return name;
 }
 
 void unwind_tables_disabled(const struct unwind_table_info *info)
 {
+	char name[256];
+
 	trace_unwind_tables_disable(info);
-	/* Once per table and process at most, so the mmap lock does not matter. */
-	debug_disabled(info);
+	/* The text is named, under the mmap lock, only if this is printed. */
+	pr_debug("%s[%d]: table at %lx of text %lx-%lx (%s) disabled: %s at 0x%x\n",
+		 current->comm, task_pid_nr(current), info->table_start,
+		 info->text_start, info->text_end, text_name(info, name, sizeof(name)),
+		 info->reason_name, info->reason_offset);
 }
 
 void unwind_tables_not_dupped(void)

@@ -61,8 +61,11 @@ pub(crate) struct Registry {
     sections: Atomic<usize>,
     /// Tables are nowhere below this address,
     tables_start: Atomic<usize>,
-    /// nor at or above this one. Both are written under the tree's lock, and never narrowed.
+    /// nor at or above this one,
     tables_end: Atomic<usize>,
+    /// nor further from their text than this. All three are written under the tree's lock, and
+    /// never narrowed.
+    tables_reach: Atomic<usize>,
 }
 
 impl Registry {
@@ -75,6 +78,7 @@ impl Registry {
                 sections: Atomic::new(0),
                 tables_start: Atomic::new(usize::MAX),
                 tables_end: Atomic::new(0),
+                tables_reach: Atomic::new(0),
             }),
             GFP_KERNEL_ACCOUNT,
         )
@@ -194,10 +198,10 @@ impl Registry {
         recent: &mut Recent,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        if recent.at(pc).is_none() {
+        if !recent.holds(pc) {
             self.open(pc, recent)?;
         }
-        let (section, header) = recent.at(pc).ok_or(Error::NotFound)?;
+        let (section, header) = recent.get().ok_or(Error::NotFound)?;
         let memory = UserMemory::new(section.table);
         let rule = header.rule(&memory, section.table as u64, pc as u64, budget);
 
@@ -219,21 +223,18 @@ impl Registry {
     }
 
     /// The header of the table of `section`, read if it was not yet.
-    fn header(
-        &self,
-        section: &Section,
-        verdict: Option<Verdict>,
-    ) -> Result<Header, Error> {
+    fn header(&self, section: &Section, verdict: Option<Verdict>) -> Result<Header, Error> {
         match verdict {
             Some(Verdict::Good(header)) => Ok(header),
             Some(Verdict::Disabled(malformed)) => Err(Error::Malformed(malformed)),
             None => {
                 let memory = UserMemory::new(section.table);
-                let header = Header::read(&memory, section.table_len.into()).inspect_err(|error| {
-                    if let Error::Malformed(malformed) = error {
-                        self.disable(section, *malformed);
-                    }
-                })?;
+                let header =
+                    Header::read(&memory, section.table_len.into()).inspect_err(|error| {
+                        if let Error::Malformed(malformed) = error {
+                            self.disable(section, *malformed);
+                        }
+                    })?;
                 // If this fails, the next lookup reads the header again.
                 let _ = self.judge(section, Verdict::Good(header));
                 Ok(header)
@@ -315,16 +316,21 @@ impl Registry {
     /// the tree, and unmapping holds it for writing: so either this sees the section, or that does
     /// not see the mapping.
     pub(crate) fn unmap(&self, start: usize, end: usize) {
-        while let Some(found) = self.find_in(start, end) {
-            self.drop_section(&found.section);
-        }
+        // Sections are found by their text. Most memory is far from any table, and most tables are
+        // near their text, so only few have to be looked at.
+        let reach =
+            if end <= self.tables_start.load(Relaxed) || start >= self.tables_end.load(Relaxed) {
+                0
+            } else {
+                self.tables_reach.load(Relaxed)
+            };
+        let mut from = start.saturating_sub(reach);
+        let to = end.saturating_add(reach);
 
-        // Most unmapped memory is far from any table.
-        if end <= self.tables_start.load(Relaxed) || start >= self.tables_end.load(Relaxed) {
-            return;
-        }
-        let mut from = 0;
-        while let Some(found) = self.tree.find_table(from, start, end) {
+        while let Some(found) = self
+            .tree
+            .find_where(from, to, |section| section.is_in(start, end))
+        {
             from = found.section.text_end;
             self.drop_section(&found.section);
         }
@@ -354,6 +360,8 @@ impl Registry {
         new.tables_start
             .store(self.tables_start.load(Relaxed), Relaxed);
         new.tables_end.store(self.tables_end.load(Relaxed), Relaxed);
+        new.tables_reach
+            .store(self.tables_reach.load(Relaxed), Relaxed);
         Ok(new)
     }
 
@@ -369,9 +377,11 @@ impl Registry {
     fn widen(&self, section: &Section) {
         let start = self.tables_start.load(Relaxed).min(section.table);
         let end = self.tables_end.load(Relaxed).max(section.table_end());
+        let reach = self.tables_reach.load(Relaxed).max(section.reach());
 
         self.tables_start.store(start, Relaxed);
         self.tables_end.store(end, Relaxed);
+        self.tables_reach.store(reach, Relaxed);
     }
 }
 

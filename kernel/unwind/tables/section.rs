@@ -95,8 +95,17 @@ impl Section {
         self.table.wrapping_add(self.table_len as usize)
     }
 
-    /// Whether the table has a byte in `start..end`.
-    pub(crate) fn has_table_in(&self, start: usize, end: usize) -> bool {
-        self.table < end && start < self.table_end()
+    /// Whether the text or the table has a byte in `start..end`.
+    pub(crate) fn is_in(&self, start: usize, end: usize) -> bool {
+        (self.text_start < end && start < self.text_end)
+            || (self.table < end && start < self.table_end())
+    }
+
+    /// How far the table reaches beyond the text, on the side where that is more.
+    pub(crate) fn reach(&self) -> usize {
+        let below = self.text_start.saturating_sub(self.table);
+        let above = self.table_end().saturating_sub(self.text_end);
+
+        below.max(above)
     }
 }

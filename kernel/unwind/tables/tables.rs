@@ -9,7 +9,7 @@
 //! - [`parse`] turns bytes into rules, and knows no kernel.
 //! - `user_memory` is the only place that reads user memory.
 //! - `vdso` has the table that no process registers.
-//! - `registry` is the only place that knows about locks and lifetimes.
+//! - `tree` and `entry` are the only places that know about locks and lifetimes.
 //! - This file is the only one that is called from C.
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
@@ -256,7 +256,12 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     // SAFETY: A registry lives as long as its address space has users, and `current` is one.
     let registry = unsafe { &*tables.cast::<Registry>() };
     // SAFETY: By the requirement of this function.
-    let (recent, units) = unsafe { (Recent::from_raw(&raw mut (*walk).recent), &mut (*walk).budget) };
+    let (recent, units) = unsafe {
+        (
+            Recent::from_raw(&raw mut (*walk).recent),
+            &mut (*walk).budget,
+        )
+    };
 
     // SAFETY: By the requirement of this function.
     unsafe { lookup(frame, units, |budget| registry.rule(ip, recent, budget)) }

@@ -146,6 +146,39 @@ mod tests {
     }
 
     #[test]
+    fn unmapped_tables_far_away() -> Result {
+        let texts = [0x5000_0000, 0x5000_2000, 0x5000_4000];
+
+        // Where the first text's table is: beside its text, below, and above all others.
+        for table in [0x5000_1000, 0x1_0000, 0x7000_0000_usize] {
+            let tables = [table, 0x5000_3000, 0x5000_5000];
+            for nth in 0..texts.len() {
+                for at in [tables[nth], tables[nth].wrapping_add(0xfff)] {
+                    let registry = Registry::new()?;
+                    for (text, table) in texts.iter().zip(tables) {
+                        let section = Section::new(
+                            table,
+                            table.wrapping_add(0x1000),
+                            *text,
+                            *text | 0x1000,
+                            Origin::Prctl,
+                        )?;
+                        registry.insert(section, MOST)?;
+                    }
+                    let copy = registry.copy()?;
+
+                    for registry in [&registry, &copy] {
+                        registry.unmap(at, at.wrapping_add(1));
+                        assert_eq!(registry.len(), 2);
+                        assert_eq!(start(registry, texts[nth]), None);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
     fn verdicts_stay_with_their_section() -> Result {
         let registry = Registry::new()?;
         let pc = 0x40_0000;

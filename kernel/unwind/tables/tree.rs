@@ -123,8 +123,14 @@ impl Tree {
         unsafe { Slot::from_ptr(entry).map(|slot| Found::new(slot)) }
     }
 
-    /// The first section from address `from` on whose table has a byte in `start..end`.
-    pub(crate) fn find_table(&self, from: usize, start: usize, end: usize) -> Option<Found> {
+    /// The first section whose text has a byte in `from..to` and meets a condition.
+    pub(crate) fn find_where(
+        &self,
+        from: usize,
+        to: usize,
+        condition: impl Fn(&Section) -> bool,
+    ) -> Option<Found> {
+        let last = to.checked_sub(1).filter(|last| from <= *last)?;
         let mut cursor = bindings::ma_state::default();
         let _rcu = rcu::read_lock();
 
@@ -132,11 +138,11 @@ impl Tree {
         unsafe { bindings::mas_init(&mut cursor, self.tree.get(), from) };
         loop {
             // SAFETY: As in `find()`.
-            let entry = unsafe { bindings::mas_find(&mut cursor, usize::MAX) };
+            let entry = unsafe { bindings::mas_find(&mut cursor, last) };
             // SAFETY: As in `find()`.
             let found = unsafe { Slot::from_ptr(entry).map(|slot| Found::new(slot)) }?;
 
-            if found.section.has_table_in(start, end) {
+            if condition(&found.section) {
                 return Some(found);
             }
         }
@@ -205,11 +211,15 @@ impl Tree {
 impl PinnedDrop for Tree {
     fn drop(self: Pin<&mut Self>) {
         let mut locked = self.lock();
-        let mut from = 0;
+        let mut cursor = locked.cursor(0, 0);
 
-        while let Some(slot) = locked.first(from, usize::MAX) {
+        loop {
             // SAFETY: The lock is held.
-            from = unsafe { slot.section() }.text_end;
+            let entry = unsafe { bindings::mas_find(&mut cursor, usize::MAX) };
+            // SAFETY: By the type invariants of the tree.
+            let Some(slot) = (unsafe { Slot::from_ptr(entry) }) else {
+                break;
+            };
             // SAFETY: Nobody else sees the tree any more, and below it is destroyed.
             unsafe { slot.release() };
         }

@@ -83,7 +83,7 @@ pub type Rows = Vec<(u32, Rule)>;
 
 impl<'a, A: Arch> Table<'a, A> {
     /// What the kernel spends on one stack at most: `UNWIND_TABLES_BUDGET`.
-    const BUDGET: u32 = 128 * 1024;
+    const BUDGET: u32 = 48 * 1024;
 
     pub fn read(bytes: Bytes<'a>, base: u64, len: u64) -> Result<Self, Error> {
         Ok(Self {
@@ -113,7 +113,8 @@ impl<'a, A: Arch> Table<'a, A> {
 
     /// Reads the rows of a function into `rows`: all, or those before the error.
     pub fn rows(&self, function: &Function, rows: &mut Rows) -> Result<Attribute, (Error, usize)> {
-        let mut budget = Budget::new(Self::BUDGET);
+        // A function has less rows than this.
+        let mut budget = Budget::new(1 << 16);
 
         rows.clear();
         let mut reader = function

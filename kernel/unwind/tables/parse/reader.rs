@@ -2,7 +2,17 @@
 
 //! How a format reads a table, and what that may cost.
 
-use super::error::Error;
+use core::mem::MaybeUninit;
+
+use super::{
+    error::Error,
+    sframe::{
+        Abi,
+        Header,
+        Lost,
+        Place, //
+    }, //
+};
 
 /// Bytes could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,20 +36,33 @@ pub(crate) trait Reader {
         self.read(offset, &mut bytes)?;
         Ok(bytes)
     }
+
+    /// Finds the last function of the table, which stands at address `base`, that starts at or below
+    /// address `pc`.
+    ///
+    /// This is for a reader that knows a better way than single reads.
+    #[inline]
+    fn find<'a, A: Abi>(
+        &self,
+        header: &Header<A>,
+        base: u64,
+        pc: u64,
+        place: &'a mut MaybeUninit<Place>,
+    ) -> Result<&'a Place, Lost> {
+        Ok(place.write(header.search(self, base, pc)?))
+    }
 }
 
 /// How much work a stack may still cost.
 ///
-/// One unit is about what it costs to step over a row. Whoever walks a stack makes one budget for
+/// One unit is what it costs to step over a row. Whoever walks a stack makes one budget for
 /// all its frames: then no table can make the walk long, whatever it says.
 #[derive(Debug)]
 pub(crate) struct Budget(u32);
 
 impl Budget {
-    /// What one read in the index costs.
-    pub(super) const READ: u32 = 4;
-    /// What one row costs.
-    pub(super) const ROW: u32 = 1;
+    /// What it costs to find a function: at most 28 comparisons, and some reading.
+    pub(super) const FIND: u32 = 32;
 
     /// A budget of `units`.
     pub(crate) fn new(units: u32) -> Self {
@@ -51,7 +74,30 @@ impl Budget {
         self.0
     }
 
+    /// Takes `units` from what is left, which must be more.
+    #[inline]
+    pub(super) fn take(&mut self, units: u32) {
+        // Cannot wrap: there is more.
+        self.0 = self.0.wrapping_sub(units);
+    }
+
+    /// Takes `units` from what is left, or all that is; says how much.
+    #[inline]
+    pub(super) fn advance(&mut self, units: u32) -> u32 {
+        let units = units.min(self.0);
+
+        self.0 = self.0.wrapping_sub(units);
+        units
+    }
+
+    /// Gives back what was not used of an advance.
+    #[inline]
+    pub(super) fn give_back(&mut self, units: u32) {
+        self.0 = self.0.saturating_add(units);
+    }
+
     /// Takes `units` from what is left; less than that left is an error, and then nothing is.
+    #[inline]
     pub(super) fn spend(&mut self, units: u32) -> Result<(), Error> {
         match self.0.checked_sub(units) {
             Some(left) => {

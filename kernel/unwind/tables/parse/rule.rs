@@ -57,6 +57,7 @@ impl Register {
     const SP: u8 = 32;
     const FP: u8 = 33;
 
+    #[inline(always)]
     fn code(self) -> u8 {
         match self {
             Self::Sp => Self::SP,
@@ -88,6 +89,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    #[inline(always)]
     fn split(self) -> (Source, i32) {
         match self {
             Self::Unchanged => (Source::UNCHANGED, 0),
@@ -160,6 +162,7 @@ impl Rule {
     /// There is a caller, and this is where its registers are.
     ///
     /// None if the CFA is said to be unchanged or at itself, which has no meaning.
+    #[inline(always)]
     pub(crate) fn frame(cfa: Value, ra: Value, fp: Value) -> Option<Self> {
         let (cfa_source, cfa_offset) = cfa.split();
         let (ra_source, ra_offset) = ra.split();
@@ -196,6 +199,7 @@ impl Rule {
     }
 
     /// Whether there is no caller.
+    #[allow(dead_code, reason = "for tests and tools")]
     pub(crate) fn is_outermost(&self) -> bool {
         self.flags & Self::OUTERMOST != 0
     }

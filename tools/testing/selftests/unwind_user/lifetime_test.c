@@ -151,11 +151,49 @@ TEST_F(memory, moved_table)
 	EXPECT_FALSE(registered(&self->pair.good));
 }
 
+/* The mapping is still there then, but what was in it is not. */
+TEST_F(memory, moved_without_unmapping)
+{
+	struct place *place = &self->pair.place;
+	struct unwind_table *good = &self->pair.good;
+	size_t len = PART_PAGES * PAGE;
+
+	ASSERT_NE(MAP_FAILED, mremap(place->text + PAGE, PAGE, PAGE,
+				     MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL));
+	EXPECT_FALSE(registered(good));
+	ASSERT_EQ(0, do_register(good));
+	ASSERT_NE(MAP_FAILED, mremap(place->table, len, len,
+				     MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL));
+	EXPECT_FALSE(registered(good));
+	EXPECT_EQ(0, do_register(good));
+}
+
+TEST_F(memory, grown_elsewhere)
+{
+	struct place *place = &self->pair.place;
+	struct unwind_table *good = &self->pair.good;
+	size_t len = PART_PAGES * PAGE;
+
+	/* There is no room: another mapping follows. */
+	ASSERT_EQ(MAP_FAILED, mremap(place->text, len, len + PAGE, 0));
+	EXPECT_TRUE(registered(good));
+	ASSERT_NE(MAP_FAILED, mremap(place->text, len, len + PAGE, MREMAP_MAYMOVE));
+	EXPECT_FALSE(registered(good));
+}
+
 TEST_F(memory, shrunk_text)
 {
 	unsigned char *text = self->pair.place.text;
 
 	ASSERT_EQ(text, mremap(text, PART_PAGES * PAGE, PAGE, 0));
+	EXPECT_FALSE(registered(&self->pair.good));
+}
+
+TEST_F(memory, shrunk_table)
+{
+	void *table = self->pair.place.table;
+
+	ASSERT_EQ(table, mremap(table, PART_PAGES * PAGE, PAGE, 0));
 	EXPECT_FALSE(registered(&self->pair.good));
 }
 

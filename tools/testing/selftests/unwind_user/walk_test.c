@@ -159,12 +159,26 @@ struct possible {
 	bool ends;
 };
 
+/* Once its handler is done, what a signal interrupted goes on behind the ud2. */
+static bool is_same(unsigned long ip, unsigned long expected)
+{
+	static const unsigned char ud2[] = { 0x0f, 0x0b };
+
+	return ip == expected ||
+	       (ip == expected + sizeof(ud2) && !memcmp((void *)expected, ud2, sizeof(ud2)));
+}
+
 static bool is_tail_of(const struct chain *chain, const struct chain *whole)
 {
 	unsigned int nr = chain->nr - 1;
 
-	return nr <= whole->nr && !memcmp(&chain->ips[1], &whole->ips[whole->nr - nr],
-					  nr * sizeof(chain->ips[0]));
+	if (nr > whole->nr)
+		return false;
+	for (unsigned int i = 0; i < nr; i++) {
+		if (!is_same(chain->ips[1 + i], whole->ips[whole->nr - nr + i]))
+			return false;
+	}
+	return true;
 }
 
 static bool is_possible(const struct chain *chain, const void *arg)

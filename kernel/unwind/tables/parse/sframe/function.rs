@@ -11,7 +11,11 @@ use super::{
         Reason, //
     },
     abi::Abi,
-    header::Header, //
+    header::Header,
+    search::{
+        Lost,
+        Place, //
+    }, //
 };
 
 /// An entry of the index.
@@ -30,94 +34,54 @@ pub(crate) struct Function {
 impl Function {
     /// Bytes of an entry.
     pub(super) const ENTRY_SIZE: usize = 16;
-    /// How many entries are read at once at the end of a search.
-    const BLOCK: usize = 8;
     /// How many entries are looked at that start at the same address. Empty functions share theirs
     /// with the next one, and the order among equals is arbitrary.
     const EQUALS: u32 = 8;
 
-    /// Finds the function that holds address `pc`.
-    ///
-    /// Of the at most 29 entries on the way only the start is read, then a block. Each must not
-    /// contradict those before: what lies between two entries starts between them.
-    pub(super) fn find<A: Abi, R: Reader>(
+    /// The function at a place.
+    #[inline(always)]
+    pub(super) fn at<A: Abi>(header: &Header<A>, place: &Place) -> Result<Self, Error> {
+        Self::new::<A>(Self::entry(header, place.nth), place.start, place.rest)
+    }
+
+    /// Finds the function that holds address `pc`, which this one does not, among those before it
+    /// that start where it does: so it must be empty.
+    pub(super) fn hidden<A: Abi, R: Reader>(
+        &self,
         header: &Header<A>,
         reader: &R,
         base: u64,
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Self, Error> {
-        let (mut low, mut high) = (0, header.functions);
-        let (mut low_start, mut high_start) = (0, u64::MAX);
+        let mut last = *self;
 
-        // The last function at or below `pc` is in `low..high`, which shrinks.
-        while high.wrapping_sub(low) > Self::BLOCK as u32 {
-            let middle = low.midpoint(high);
-            let entry = Self::entry(header, middle);
-
-            budget.spend(Budget::READ)?;
-            let start = Self::start_of(header, base, entry, A::i64(reader.read_array(entry)?))?;
-            if !(low_start..=high_start).contains(&start) {
-                return Err(Reason::Unsorted.at(entry));
-            }
-            if start <= pc {
-                (low, low_start) = (middle, start);
-            } else {
-                (high, high_start) = (middle, start);
-            }
-        }
-
-        let mut bytes = [0; Self::BLOCK * Self::ENTRY_SIZE];
-        let len = (high.wrapping_sub(low) as usize).wrapping_mul(Self::ENTRY_SIZE);
-        let mut entry = Self::entry(header, low);
-        let mut next = low;
-        let mut found = None;
-        let Some(bytes) = bytes.get_mut(..len) else {
-            return Err(Reason::Layout.at(entry));
-        };
-        if bytes.is_empty() {
-            return Err(Error::NotFound);
-        }
-
-        budget.spend(Budget::READ)?;
-        reader.read(entry, bytes)?;
-        let mut bytes = &*bytes;
-        while let Some(first) = take(&mut bytes) {
-            let function = Self::parse(header, base, entry, &first)?;
-
-            if !(low_start..=high_start).contains(&function.start) {
-                return Err(Reason::Unsorted.at(entry));
-            }
-            if function.start <= pc {
-                found = Some(function);
-                // Cannot wrap: there is such an entry.
-                next = next.wrapping_add(1);
-            }
-            low_start = function.start;
-            // As `next`.
-            entry = entry.wrapping_add(Self::ENTRY_SIZE as u64);
-        }
-
-        // Now `next` is the number of functions at or below `pc`.
-        let mut function = found.ok_or(Error::NotFound)?;
-        for nth in (0..next.saturating_sub(1))
-            .rev()
-            .take(Self::EQUALS as usize)
-        {
-            if function.holds(pc) || function.size != 0 {
+        for _ in 0..Self::EQUALS {
+            if last.size != 0 || last.entry <= header.index {
                 break;
             }
-            let before = Self::read(header, reader, base, nth, budget)?;
-            if before.start != function.start {
+            budget.spend(Budget::FIND)?;
+            let entry = last.entry.wrapping_sub(Self::ENTRY_SIZE as u64);
+            last = Self::parse(header, base, entry, &reader.read_array(entry)?)?;
+            if last.start != self.start {
                 break;
             }
-            function = before;
+            if last.holds(pc) {
+                return Ok(last);
+            }
         }
+        Err(Error::NotFound)
+    }
 
-        if function.holds(pc) {
-            Ok(function)
-        } else {
-            Err(Error::NotFound)
+    /// The error of a search that was lost.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lost<A>(header: &Header<A>, lost: Lost) -> Error {
+        match lost {
+            Lost::NotFound => Error::NotFound,
+            Lost::Fault => Error::Fault,
+            Lost::Beyond(nth) => Reason::FunctionStart.at(Self::entry(header, nth)),
+            Lost::Unsorted(nth) => Reason::Unsorted.at(Self::entry(header, nth)),
         }
     }
 
@@ -127,7 +91,7 @@ impl Function {
     }
 
     /// Whether it holds address `pc`, which is not below its start.
-    fn holds(&self, pc: u64) -> bool {
+    pub(super) fn holds(&self, pc: u64) -> bool {
         pc.wrapping_sub(self.start) < u64::from(self.size)
     }
 
@@ -141,12 +105,13 @@ impl Function {
     ) -> Result<Self, Error> {
         let entry = Self::entry(header, nth);
 
-        budget.spend(Budget::READ)?;
+        budget.spend(Budget::FIND)?;
         Self::parse(header, base, entry, &reader.read_array(entry)?)
     }
 
     /// Where entry `nth` stands, which the index must have.
-    fn entry<A>(header: &Header<A>, nth: u32) -> u64 {
+    #[inline(always)]
+    pub(super) fn entry<A>(header: &Header<A>, nth: u32) -> u64 {
         // Does not wrap: by the invariants of `header` the index ends below 2^63.
         header
             .index
@@ -163,9 +128,21 @@ impl Function {
         let bytes = &mut bytes.as_slice();
         let truncated = || Reason::Layout.at(entry);
         let offset = A::i64(take(bytes).ok_or_else(truncated)?);
-        let size = A::u32(take(bytes).ok_or_else(truncated)?);
-        let rows = A::u32(take(bytes).ok_or_else(truncated)?);
-        let start = Self::start_of(header, base, entry, offset)?;
+        let start = Self::start_of(header, base, entry, offset)
+            .ok_or_else(|| Reason::FunctionStart.at(entry))?;
+
+        Self::new::<A>(entry, start, take(bytes).ok_or_else(truncated)?)
+    }
+
+    /// The function that starts at `start`, with the second half of its entry.
+    #[inline(always)]
+    fn new<A: Abi>(
+        entry: u64,
+        start: u64,
+        rest: [u8; Self::ENTRY_SIZE / 2],
+    ) -> Result<Self, Error> {
+        let [s0, s1, s2, s3, r0, r1, r2, r3] = rest;
+        let (size, rows) = (A::u32([s0, s1, s2, s3]), A::u32([r0, r1, r2, r3]));
 
         if start.checked_add(u64::from(size)).is_none() {
             return Err(Reason::FunctionStart.at(entry));
@@ -179,12 +156,15 @@ impl Function {
     }
 
     /// The address that the entry at byte `entry` of the table says by `offset`.
-    fn start_of<A>(header: &Header<A>, base: u64, entry: u64, offset: i64) -> Result<u64, Error> {
+    pub(super) fn start_of<A>(
+        header: &Header<A>,
+        base: u64,
+        entry: u64,
+        offset: i64,
+    ) -> Option<u64> {
         let from = if header.pc_relative { entry } else { 0 };
 
-        base.checked_add(from)
-            .and_then(|from| from.checked_add_signed(offset))
-            .ok_or(Reason::FunctionStart.at(entry))
+        base.checked_add(from)?.checked_add_signed(offset)
     }
 }
 

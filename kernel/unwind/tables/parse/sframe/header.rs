@@ -2,7 +2,10 @@
 
 //! The header: "SFrame Section", "SFrame Preamble" and "SFrame Header" of the specification.
 
-use core::marker::PhantomData;
+use core::{
+    marker::PhantomData,
+    mem::MaybeUninit, //
+};
 
 use super::{
     super::{
@@ -15,7 +18,9 @@ use super::{
     },
     abi::Abi,
     function::Function,
+    quick,
     row::Walk,
+    search::Place,
     window::Window, //
 };
 
@@ -29,7 +34,10 @@ const SIZE: usize = 28;
 /// - The index, `functions` entries of [`Function::ENTRY_SIZE`] bytes from byte `index`, and the
 ///   rows, `rows_len` bytes from byte `rows`, lie inside the length that the table was said to
 ///   have, do not overlap each other or the header, and end below 2^63.
+///
+/// The layout is for C, where a kernel searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Header<A> {
     /// Where the index starts, in bytes from the start of the table.
     pub(super) index: u64,
@@ -166,9 +174,65 @@ impl<A: Abi> Header<A> {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        let function = Function::find(self, reader, base, pc, budget)?;
+        let mut place = MaybeUninit::uninit();
+
+        budget.spend(Budget::FIND)?;
+        let place = match reader.find(self, base, pc, &mut place) {
+            Ok(place) => place,
+            Err(lost) => return Err(Function::lost(self, lost)),
+        };
+        let function = Function::at(self, place)?;
+        if !function.holds(pc) {
+            return self.rule_of_hidden(reader, base, pc, place, budget);
+        }
+
+        // The function holds `pc`, so this is below its size.
+        let wanted = pc.wrapping_sub(function.start) as u32;
+        match quick::rule::<A>(place, function.size, wanted, budget) {
+            Some(rule) => Ok(rule),
+            None => self.rule_at(reader, pc, place, budget),
+        }
+    }
+
+    /// The same if the function at `place` does not hold `pc`.
+    #[cold]
+    #[inline(never)]
+    fn rule_of_hidden<R: Reader>(
+        &self,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        place: &Place,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        let last = Function::at(self, place)?;
+        let function = last.hidden(self, reader, base, pc, budget)?;
+
+        self.rule_in(reader, pc, &function, budget)
+    }
+
+    /// The same if the function at `place` does hold `pc`, whatever it is like.
+    #[inline(never)]
+    fn rule_at<R: Reader>(
+        &self,
+        reader: &R,
+        pc: u64,
+        place: &Place,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        self.rule_in(reader, pc, &Function::at(self, place)?, budget)
+    }
+
+    /// The rule that holds at `pc` in the function that does.
+    fn rule_in<R: Reader>(
+        &self,
+        reader: &R,
+        pc: u64,
+        function: &Function,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
         let mut window = Window::new(self, reader);
 
-        Walk::start(&function, &mut window)?.rule_at(&mut window, pc, budget)
+        Walk::start(function, &mut window)?.rule_at(&mut window, pc, budget)
     }
 }

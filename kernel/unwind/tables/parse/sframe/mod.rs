@@ -25,7 +25,9 @@
 mod abi;
 mod function;
 mod header;
+mod quick;
 mod row;
+mod search;
 mod window;
 mod words;
 
@@ -44,4 +46,8 @@ pub(crate) use row::{
     Attribute,
     Row,
     Rows, //
+};
+pub(crate) use search::{
+    Lost,
+    Place, //
 };

@@ -3,6 +3,8 @@
 //! The rows: "SFrame Function Descriptor Attribute" and "SFrame Frame Row Entries" of the
 //! specification.
 
+use core::marker::PhantomData;
+
 use super::{
     super::{
         Budget,
@@ -59,7 +61,7 @@ pub(crate) struct Attribute {
 
 impl Attribute {
     /// Bytes of an attribute.
-    const SIZE: usize = 5;
+    pub(super) const SIZE: usize = 5;
     /// Kind of function: the default one.
     const DEFAULT: u8 = 0;
     /// Kind of function: the flexible one.
@@ -74,6 +76,21 @@ impl Attribute {
     const UNUSED: u8 = 1 << 6;
     /// The function is a signal trampoline.
     const SIGNAL: u8 = 1 << 7;
+
+    /// How many rows an attribute speaks of that starts `head`, if it says nothing else: default
+    /// rows, with starts of one byte.
+    #[inline(always)]
+    pub(super) fn rows_of_usual<A: Abi>(head: [u8; 8]) -> Option<u16> {
+        let (rows, rest) = if A::BIG_ENDIAN {
+            let head = u64::from_be_bytes(head);
+            ((head >> 48) as u16, head & 0x0000_ffff_ff00_0000)
+        } else {
+            let head = u64::from_le_bytes(head);
+            (head as u16, head & 0x0000_00ff_ffff_0000)
+        };
+
+        (rest == 0).then_some(rows)
+    }
 
     /// Decodes an attribute; an error comes with its place in it.
     fn parse<A: Abi>(bytes: [u8; Self::SIZE]) -> Result<Self, (Reason, u64)> {
@@ -119,58 +136,45 @@ impl Attribute {
 pub(crate) struct Row {
     /// Where it starts to hold, in bytes from the start of the function or of its block.
     pub(crate) start: u32,
+    /// Its information byte, which has a meaning.
+    info: u8,
     /// Where its data words are, in bytes from the start of the rows.
-    pub(super) at: u64,
-    /// How many there are.
-    pub(crate) words: u8,
-    /// Bytes of one.
-    pub(crate) width: Width,
-    /// Of a default function: whether the CFA is from SP, not FP.
-    pub(super) from_sp: bool,
-    /// Whether the return address is signed.
-    pub(super) signed: bool,
+    at: u64,
 }
 
 impl Row {
-    /// The CFA is from SP.
+    /// The CFA is from SP. Of a default function only.
     const FROM_SP: u8 = 1 << 0;
     /// The return address is signed, on AArch64.
     const SIGNED: u8 = 1 << 7;
 
-    /// Decodes the information byte of a row, which stands before byte `at` of the rows.
-    fn parse<A: Abi>(start: u32, info: u8, flexible: bool, at: u64) -> Result<Self, Reason> {
-        let words = (info >> 1) & 0xf;
-        let width = Width::from_code((info >> 5) & 3).ok_or(Reason::WordWidth)?;
-
-        if info & Self::unused::<A>(flexible) != 0
-            // Without words, nothing else has a meaning.
-            || (words == 0 && info != 0)
-        {
-            return Err(Reason::RowInfo);
-        }
-        Ok(Self {
-            start,
-            at,
-            words,
-            width,
-            from_sp: info & Self::FROM_SP != 0,
-            signed: info & Self::SIGNED != 0,
-        })
+    /// How many data words there are.
+    pub(crate) fn words(&self) -> u8 {
+        (self.info >> 1) & 0xf
     }
 
-    /// Bytes of the data words that an information byte speaks of; none if it has no meaning.
-    fn words_len<A: Abi>(info: u8, flexible: bool) -> Option<u64> {
-        let (words, code) = (u64::from((info >> 1) & 0xf), (info >> 5) & 3);
-
-        (info & Self::unused::<A>(flexible) == 0 && code != 3 && (words != 0 || info == 0))
-            .then_some(words << code)
+    /// Bytes of one.
+    pub(crate) fn width(&self) -> Width {
+        // There is no other code in a row.
+        Width::from_code((self.info >> 5) & 3).unwrap_or(Width::One)
     }
 
-    /// The bits of an information byte that have no meaning.
-    fn unused<A: Abi>(flexible: bool) -> u8 {
-        let signed = if A::SIGNED_RA { 0 } else { Self::SIGNED };
+    /// Of a default function: whether the CFA is from SP, not FP.
+    pub(super) fn from_sp(&self) -> bool {
+        Self::is_from_sp(self.info)
+    }
 
-        signed | if flexible { Self::FROM_SP } else { 0 }
+    pub(super) fn is_from_sp(info: u8) -> bool {
+        info & Self::FROM_SP != 0
+    }
+
+    /// Whether the return address is signed.
+    pub(super) fn signed<A: Abi>(&self) -> bool {
+        Self::is_signed::<A>(self.info)
+    }
+
+    pub(super) fn is_signed<A: Abi>(info: u8) -> bool {
+        A::SIGNED_RA && info & Self::SIGNED != 0
     }
 
     /// Where the information byte is, in bytes from the start of the rows.
@@ -179,19 +183,48 @@ impl Row {
     }
 
     /// Where data word `nth` is, in bytes from the start of the rows.
+    #[inline]
     pub(super) fn word_at(&self, nth: u8) -> u64 {
-        self.at
-            .wrapping_add(u64::from(nth).wrapping_mul(self.width as u64))
+        let width = 1u64.wrapping_shl(u32::from((self.info >> 5) & 3));
+
+        self.at.wrapping_add(u64::from(nth).wrapping_mul(width))
+    }
+
+    /// How long a row is behind its start, by its information byte; 0 if that has no meaning.
+    const fn lengths<A: Abi>(flexible: bool) -> [u8; 256] {
+        let unused =
+            if A::SIGNED_RA { 0 } else { Self::SIGNED } | if flexible { Self::FROM_SP } else { 0 };
+        let mut lengths = [0; 256];
+        let mut info = 0;
+
+        while info < 256 {
+            let (words, code) = ((info >> 1) & 0xf, (info >> 5) & 3);
+            // Without words, nothing else has a meaning.
+            if info as u8 & unused == 0 && code != 3 && (words != 0 || info == 0) {
+                lengths[info] = 1 + (words << code) as u8;
+            }
+            info += 1;
+        }
+        lengths
+    }
+
+    /// The error of an information byte that has no meaning.
+    #[cold]
+    fn meaningless(info: u8) -> Reason {
+        if (info >> 5) & 3 == 3 {
+            Reason::WordWidth
+        } else {
+            Reason::RowInfo
+        }
     }
 }
 
-/// What is known of a row after a glance: enough to step over it.
-#[derive(Clone, Copy)]
-struct Glance {
-    start: u32,
-    info: u8,
-    /// Where its data words are, in bytes from the start of the rows.
-    at: u64,
+/// The lengths of rows, behind their starts, by their information bytes.
+pub(super) struct Lengths<A>(PhantomData<A>);
+
+impl<A: Abi> Lengths<A> {
+    pub(super) const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false);
+    const FLEXIBLE: &'static [u8; 256] = &Row::lengths::<A>(true);
 }
 
 /// How far the rows of a function have been stepped through.
@@ -200,15 +233,18 @@ struct Glance {
 #[derive(Clone, Copy)]
 pub(super) struct Walk {
     attribute: Attribute,
+    /// By the information byte, how long a row is behind its start, or 0.
+    lengths: &'static [u8; 256],
     /// Address of the function's first byte.
     function: u64,
     /// Where the next row is, in bytes from the start of the rows.
     next: u64,
     /// How many are left.
-    left: u16,
-    /// Where the next one may start: behind the last one, and below the end of the function.
-    least: u64,
-    end: u64,
+    left: u32,
+    /// Where the next one may start: behind the last one,
+    least: u32,
+    /// and below the end of the function.
+    end: u32,
 }
 
 impl Walk {
@@ -228,83 +264,134 @@ impl Walk {
 
         Ok(Self {
             attribute,
+            lengths: if attribute.flexible {
+                Lengths::<A>::FLEXIBLE
+            } else {
+                Lengths::<A>::DEFAULT
+            },
             function: function.start,
             next: at.wrapping_add(Attribute::SIZE as u64),
-            left: attribute.rows,
+            left: attribute.rows.into(),
             least: 0,
             end: match attribute.block {
                 Some(block) => block.into(),
                 // A function of size 0 has a row, which holds nowhere.
-                None => function.size.max(1).into(),
+                None => function.size.max(1),
             },
         })
     }
 
-    /// Steps over the next row, if there is one: all that [`Row::parse`] would refuse is refused.
-    #[inline(always)]
-    fn step<A: Abi, R: Reader>(
-        &mut self,
-        window: &mut Window<'_, A, R>,
-        budget: &mut Budget,
-    ) -> Result<Option<Glance>, Error> {
-        let Some(left) = self.left.checked_sub(1) else {
-            return Ok(None);
-        };
-        budget.spend(Budget::ROW)?;
-
+    /// Steps over the next row, which must be left. Its start is compared only with the one
+    /// before.
+    #[inline(never)]
+    fn step<A: Abi, R: Reader>(&mut self, window: &mut Window<'_, A, R>) -> Result<Row, Error> {
         let at = self.next;
-        let head_len = (self.attribute.width as usize).wrapping_add(1);
-        let head = window.peek(at, head_len, Reason::RowEnd)?;
+        let width = self.attribute.width as usize;
+        let head = window.peek(at, width.wrapping_add(1), Reason::RowEnd)?;
         let (start, info) = A::start_and_info(head, self.attribute.width);
-        if !(self.least..self.end).contains(&start.into()) {
-            return Err(self.misplaced(window, start));
+        if start < self.least {
+            return Err(window.error(Reason::RowOrder, at));
         }
-        let glance = Glance {
+        // There is a length for each byte.
+        let length = self.lengths.get(usize::from(info)).copied().unwrap_or(0);
+        let info_at = at.wrapping_add(width as u64);
+        if length == 0 {
+            return Err(self.bad_row(window, start, info));
+        }
+
+        self.next = info_at.wrapping_add(length.into());
+        // If this wraps, it is beyond the end.
+        self.least = start.wrapping_add(1);
+        self.left = self.left.wrapping_sub(1);
+        Ok(Row {
             start,
             info,
-            at: at.wrapping_add(head_len as u64),
-        };
-        let Some(words_len) = Row::words_len::<A>(info, self.attribute.flexible) else {
-            return Err(self.meaningless(window, glance));
-        };
-
-        self.next = glance.at.wrapping_add(words_len);
-        self.left = left;
-        self.least = u64::from(start).wrapping_add(1);
-        Ok(Some(glance))
+            at: info_at.wrapping_add(1),
+        })
     }
 
-    /// The error of the next row, which starts where it may not.
+    /// The error of the next row, whose information byte has no meaning.
     #[cold]
-    fn misplaced<A: Abi, R: Reader>(&self, window: &Window<'_, A, R>, start: u32) -> Error {
-        let reason = if u64::from(start) < self.least {
-            Reason::RowOrder
-        } else {
-            Reason::RowStart
-        };
-
-        window.error(reason, self.next)
-    }
-
-    /// The error of a row whose information byte has no meaning.
-    #[cold]
-    fn meaningless<A: Abi, R: Reader>(&self, window: &Window<'_, A, R>, glance: Glance) -> Error {
-        match self.row(window, glance) {
-            Ok(row) => window.error(Reason::RowInfo, row.info_at()),
-            Err(error) => error,
+    fn bad_row<A: Abi, R: Reader>(&self, window: &Window<'_, A, R>, start: u32, info: u8) -> Error {
+        if start >= self.end {
+            return window.error(Reason::RowStart, self.next);
         }
+        let info_at = self.next.wrapping_add(self.attribute.width as u64);
+
+        window.error(Row::meaningless(info), info_at)
     }
 
-    /// All of a row that was stepped over.
-    fn row<A: Abi, R: Reader>(
+    /// Refuses a row, the last one stepped over, that starts beyond the function.
+    fn check_start<A: Abi, R: Reader>(
         &self,
         window: &Window<'_, A, R>,
-        glance: Glance,
-    ) -> Result<Row, Error> {
-        let Glance { start, info, at } = glance;
+        row: &Row,
+    ) -> Result<(), Error> {
+        if row.start < self.end {
+            return Ok(());
+        }
+        Err(window.error(
+            Reason::RowStart,
+            row.info_at().wrapping_sub(self.attribute.width as u64),
+        ))
+    }
 
-        Row::parse::<A>(start, info, self.attribute.flexible, at)
-            .map_err(|reason| window.error(reason, at.wrapping_sub(1)))
+    /// Steps over the rows that are in the window and at or below `wanted`, as long as they are
+    /// good; yields the last one.
+    #[inline(always)]
+    fn pass<A: Abi, R: Reader>(&mut self, window: &Window<'_, A, R>, wanted: u32) -> Option<Row> {
+        let width = self.attribute.width;
+        let (bytes, first, last) = window.heads(self.next, (width as usize).wrapping_add(1))?;
+        let (mut at, mut left, mut least) = (first, self.left, self.least);
+        let mut found = None;
+
+        while left != 0 && at <= last {
+            let (start, info) = A::start_and_info(*bytes.get(at..)?.first_chunk()?, width);
+            let length = *self.lengths.get(usize::from(info))?;
+            if start > wanted || start < least || length == 0 {
+                break;
+            }
+            let info_at = at.wrapping_add(width as usize);
+            found = Some((start, info, info_at));
+            at = info_at.wrapping_add(length.into());
+            // Cannot wrap: it is at or below `wanted`, which is below the end.
+            least = start.wrapping_add(1);
+            left = left.wrapping_sub(1);
+        }
+
+        let before = self.next;
+        let from_first = |at: usize| before.wrapping_add(at.wrapping_sub(first) as u64);
+        (self.next, self.left, self.least) = (from_first(at), left, least);
+        found.map(|(start, info, info_at)| Row {
+            start,
+            info,
+            at: from_first(info_at.wrapping_add(1)),
+        })
+    }
+
+    /// The last row at or below `wanted`, which is below the end. Behind the rows that are left is
+    /// the end of the function or, if these are not `all`, that of the budget.
+    fn scan<A: Abi, R: Reader>(
+        &mut self,
+        window: &mut Window<'_, A, R>,
+        wanted: u32,
+        all: bool,
+    ) -> Result<Option<Row>, Error> {
+        let mut found = None;
+
+        loop {
+            found = self.pass(window, wanted).or(found);
+            if self.left == 0 {
+                return if all { Ok(found) } else { Err(Error::Budget) };
+            }
+            // This one is not in the window, or above `wanted`, or wrong.
+            let row = self.step(window)?;
+            if row.start > wanted {
+                self.check_start(window, &row)?;
+                return Ok(found);
+            }
+            found = Some(row);
+        }
     }
 
     /// The rule that holds at address `pc`, which the function must hold: that of the last row at
@@ -317,24 +404,24 @@ impl Walk {
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
         // The function holds `pc`, so this is below its size.
-        let offset = pc.wrapping_sub(self.function);
+        let offset = pc.wrapping_sub(self.function) as u32;
         let wanted = match self.attribute.block {
-            Some(block) => offset.checked_rem(u64::from(block)).unwrap_or(0),
+            Some(block) => offset.checked_rem(block.into()).unwrap_or(0),
             None => offset,
         };
-        let mut found = None;
+        let rows = self.left;
 
-        if self.attribute.rows == 0 && self.attribute.signal {
+        if rows == 0 && self.attribute.signal {
             return Ok(Rule::signal_frame());
         }
-        while let Some(glance) = self.step(window, budget)? {
-            if u64::from(glance.start) > wanted {
-                break;
-            }
-            found = Some(glance);
+        // A row costs one unit.
+        self.left = budget.advance(rows);
+        let found = self.scan(window, wanted, self.left == rows);
+        budget.give_back(self.left);
+        match found? {
+            Some(row) => window.rule(&self.attribute, &row),
+            None => Err(Error::NotFound),
         }
-        let row = self.row(window, found.ok_or(Error::NotFound)?)?;
-        window.rule(&self.attribute, &row)
     }
 }
 
@@ -378,10 +465,13 @@ impl<A: Abi, R: Reader> Rows<'_, A, R> {
     ///
     /// [`Error::Fault`], [`Error::Malformed`] or [`Error::Budget`]; there is nothing behind one.
     pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Option<Row>, Error> {
-        match self.walk.step(&mut self.window, budget)? {
-            Some(glance) => self.walk.row(&self.window, glance).map(Some),
-            None => Ok(None),
+        if self.walk.left == 0 {
+            return Ok(None);
         }
+        budget.spend(1)?;
+        let row = self.walk.step(&mut self.window)?;
+        self.walk.check_start(&self.window, &row)?;
+        Ok(Some(row))
     }
 
     /// The rule of `row`, which must be one of these.

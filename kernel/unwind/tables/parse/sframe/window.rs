@@ -11,13 +11,12 @@ use super::{
         Reason, //
     },
     abi::Abi,
-    header::Header, //
+    header::Header,
+    search::PEEK, //
 };
 
 /// Bytes of rows that are read at once: most functions have less.
-const SIZE: usize = 128;
-/// Bytes that can be looked at without knowing how many there are: a row's start and information.
-pub(super) const PEEK: usize = 8;
+const SIZE: usize = 64;
 
 /// The rows of a table, read through a window that moves forward.
 ///
@@ -67,6 +66,7 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
+    #[inline(always)]
     /// Bytes from `at` on, of which only the first `len` are of the rows.
     pub(super) fn peek(
         &mut self,
@@ -76,6 +76,16 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
     ) -> Result<[u8; PEEK], Error> {
         self.need(at, len, reason)?;
         self.seen(at).ok_or_else(|| self.error(reason, at))
+    }
+
+    /// What the window has, where in it byte `at` of the rows is, and up to where something of
+    /// `len` bytes may start; none if there is nothing of the kind.
+    #[inline(always)]
+    pub(super) fn heads(&self, at: u64, len: usize) -> Option<(&[u8; SIZE + PEEK], usize, usize)> {
+        let first = usize::try_from(at.checked_sub(self.start)?).ok()?;
+        let last = self.filled.checked_sub(len)?.min(SIZE);
+
+        (first <= last).then_some((&self.bytes, first, last))
     }
 
     /// Makes sure that the window has bytes `at..at + len` of the rows.
@@ -113,6 +123,8 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
     }
 
     /// The error of something at byte `at` of the rows, or missing at their end.
+    #[cold]
+    #[inline(never)]
     pub(super) fn error(&self, reason: Reason, at: u64) -> Error {
         reason.at(self.base.saturating_add(at.min(self.len)))
     }

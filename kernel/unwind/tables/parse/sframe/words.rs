@@ -59,6 +59,52 @@ impl Control {
     }
 }
 
+/// The rule of a row of a default function with this information byte, whose words start `words`;
+/// none if these are not all, or have no meaning, or if the return address is signed.
+#[inline(always)]
+pub(super) fn default_rule<A: Abi>(info: u8, words: [u8; 8]) -> Option<Rule> {
+    let count = u32::from((info >> 1) & 0xf);
+    let bits = 8u32.wrapping_shl(u32::from((info >> 5) & 3));
+    let unused = 64u32.wrapping_sub(bits);
+    let word = |nth: u32| {
+        let skipped = bits.wrapping_mul(nth);
+        let top = if A::BIG_ENDIAN {
+            u64::from_be_bytes(words).wrapping_shl(skipped)
+        } else {
+            u64::from_le_bytes(words).wrapping_shl(unused.wrapping_sub(skipped))
+        };
+
+        (top as i64).wrapping_shr(unused) as i32
+    };
+
+    if A::WORDS & 1u16.wrapping_shl(count) == 0 || Row::is_signed::<A>(info) {
+        return None;
+    }
+    // Two words always fit.
+    if A::WORDS > 7 && bits.wrapping_mul(count) > 64 {
+        return None;
+    }
+    let base = if Row::is_from_sp(info) {
+        Register::Sp
+    } else {
+        Register::Fp
+    };
+    let (ra, fp_word) = if A::FIXED_RA != 0 {
+        (Value::AtCfa(A::FIXED_RA.into()), 1)
+    } else if count < 2 || (A::RA_FILLER && word(1) == 0) {
+        (Value::Unchanged, 2)
+    } else {
+        (Value::AtCfa(word(1)), 2)
+    };
+    let fp = if fp_word < count {
+        Value::AtCfa(word(fp_word))
+    } else {
+        Value::Unchanged
+    };
+
+    Rule::frame(Value::Register(base, A::cfa_offset(word(0))?), ra, fp)
+}
+
 impl<A: Abi, R: Reader> Window<'_, A, R> {
     /// The rule of `row`, which must be of a function with this attribute.
     ///
@@ -66,7 +112,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
     ///
     /// [`Error::Fault`] or [`Error::Malformed`] if its words cannot be had or have no meaning.
     pub(super) fn rule(&mut self, attribute: &Attribute, row: &Row) -> Result<Rule, Error> {
-        let rule = if row.words == 0 {
+        let rule = if row.words() == 0 {
             Rule::outermost()
         } else if attribute.flexible {
             self.flexible(row)?
@@ -76,16 +122,16 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
 
         Ok(rule
             .with_signal(attribute.signal)
-            .with_signed_ra(row.signed.then_some(attribute.key)))
+            .with_signed_ra(row.signed::<A>().then_some(attribute.key)))
     }
 
     /// The rule of a row of a default function: offsets of the CFA, the return address unless that
     /// is fixed, and the frame pointer.
     fn default(&mut self, row: &Row) -> Result<Rule, Error> {
-        if A::WORDS & (1 << row.words) == 0 {
+        if A::WORDS & (1 << row.words()) == 0 {
             return Err(self.error(Reason::WordCount, row.info_at()));
         }
-        let base = if row.from_sp {
+        let base = if row.from_sp() {
             Register::Sp
         } else {
             Register::Fp
@@ -93,7 +139,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
         let cfa = Value::Register(base, self.cfa_offset(row, 0)?);
         let (ra, fp_word) = if A::FIXED_RA != 0 {
             (Value::AtCfa(A::FIXED_RA.into()), 1)
-        } else if row.words < 2 {
+        } else if row.words() < 2 {
             (Value::Unchanged, 2)
         } else {
             match self.signed(row, 1)? {
@@ -101,7 +147,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
                 offset => (Value::AtCfa(offset), 2),
             }
         };
-        let fp = if fp_word < row.words {
+        let fp = if fp_word < row.words() {
             Value::AtCfa(self.signed(row, fp_word)?)
         } else {
             Value::Unchanged
@@ -112,7 +158,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
 
     /// The rule of a row of a flexible function.
     fn flexible(&mut self, row: &Row) -> Result<Rule, Error> {
-        if FLEXIBLE_WORDS & (1 << row.words) == 0 {
+        if FLEXIBLE_WORDS & (1 << row.words()) == 0 {
             return Err(self.error(Reason::WordCount, row.info_at()));
         }
         let control = self.control(row, 0)?;
@@ -133,7 +179,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
         };
 
         // A word that says nothing stands only before others.
-        if end != row.words || (fp == Value::Unchanged && fp_word < end) {
+        if end != row.words() || (fp == Value::Unchanged && fp_word < end) {
             return Err(self.error(Reason::WordCount, row.info_at()));
         }
         self.frame(row, cfa, ra, fp)
@@ -142,7 +188,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
     /// What data word `nth` and the next one say about a register; and the number of the word
     /// behind them. Nothing is said by no word, nor by a single word that is 0.
     fn tracked(&mut self, row: &Row, nth: u8) -> Result<(Value, u8), Error> {
-        if nth >= row.words {
+        if nth >= row.words() {
             return Ok((Value::Unchanged, nth));
         }
         let control = self.control(row, nth)?;
@@ -150,7 +196,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
         if control.0 == 0 {
             return Ok((Value::Unchanged, offset_word));
         }
-        if offset_word >= row.words {
+        if offset_word >= row.words() {
             return Err(self.error(Reason::WordCount, row.info_at()));
         }
 
@@ -184,7 +230,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
     fn control(&mut self, row: &Row, nth: u8) -> Result<Control, Error> {
         let at = row.word_at(nth);
 
-        Ok(Control(match row.width {
+        Ok(Control(match row.width() {
             Width::One => u32::from(u8::from_ne_bytes(self.get(at, Reason::RowEnd)?)),
             Width::Two => u32::from(A::u16(self.get(at, Reason::RowEnd)?)),
             Width::Four => A::u32(self.get(at, Reason::RowEnd)?),
@@ -194,7 +240,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
     fn signed(&mut self, row: &Row, nth: u8) -> Result<i32, Error> {
         let Control(word) = self.control(row, nth)?;
 
-        Ok(match row.width {
+        Ok(match row.width() {
             Width::One => i32::from(word as i8),
             Width::Two => i32::from(word as i16),
             Width::Four => word as i32,

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Scenes that give the walker as much to do as can be, for a test and for a
+ * measurement. After scene.h.
+ */
+#ifndef HOSTILE_H
+#define HOSTILE_H
+
+/* As many rows as a function can have. */
+#define MOST_ROWS	65535
+
+/* Where frame @nth returns to: to another row each, from the last one on. */
+static inline unsigned long hostile_rows_return(const struct scene *scene, unsigned int nth)
+{
+	return scene_function(scene, 1) + MOST_ROWS + 1 - nth;
+}
+
+/* Frames of a word, all of a function with the most rows. NULL, or what is wrong. */
+static inline const char *hostile_rows(struct scene *scene)
+{
+	/* Rows that start by two bytes. */
+	static unsigned char rows[5 + 4 * MOST_ROWS] = { 0xff, 0xff, 0x01 };
+	unsigned long *stack = (unsigned long *)scene->stack;
+
+	if (scene->stack + SCENE_STACK < (unsigned char *)(stack + MAX_CHAIN))
+		return "stack too small";
+	for (unsigned int i = 0; i < MOST_ROWS; i++) {
+		unsigned char *row = &rows[5 + 4 * i];
+
+		row[0] = i;
+		row[1] = i >> 8;
+		row[2] = 0x03;	/* from SP, one word of a byte */
+		row[3] = 8;
+	}
+	scene_no_rules(scene);
+	scene_rule(scene, BY_SP(8));
+	scene_add(scene, FUNCTION_SIZE, MOST_ROWS, rows, sizeof(rows));
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = hostile_rows_return(scene, i + 1);
+	return NULL;
+}
+
+/* Frames of a word, of one small function. */
+static inline void hostile_frames(struct scene *scene)
+{
+	unsigned long *stack = (unsigned long *)scene->stack;
+
+	scene_no_rules(scene);
+	scene_rule(scene, BY_SP(8));
+	scene_rule(scene, BY_SP(8));
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = scene_return(scene, 1);
+}
+
+/* Other functions in the index, and the rows of the one that counts. */
+#define WIDE_FUNCTIONS	65536
+#define WIDE_ROWS	180
+#define WIDE_INDEX	(SCENE_TABLE / 2)
+
+/*
+ * The same, by a table of so many functions and rows that the budget is used up
+ * with the last frames.
+ */
+static inline void hostile_wide(struct scene *scene)
+{
+	struct table_header *header = (struct table_header *)scene->table;
+	struct table_entry *index = (struct table_entry *)(scene->table + WIDE_INDEX);
+	unsigned char *rows = (unsigned char *)(header + 1);
+	long start = scene->text - scene->table;
+	unsigned int i;
+
+	hostile_frames(scene);
+	header->index_at = WIDE_INDEX - sizeof(*header);
+	header->rows_at = 0;
+	header->functions = WIDE_FUNCTIONS;
+	header->rows_len = 5 + 3 * WIDE_ROWS;
+	memset(rows, 0, 5);
+	rows[0] = WIDE_ROWS;
+	for (i = 0; i < WIDE_ROWS; i++) {
+		rows[5 + 3 * i] = i;
+		rows[6 + 3 * i] = 0x03;
+		rows[7 + 3 * i] = 8;
+	}
+	for (i = 0; i < WIDE_FUNCTIONS; i++) {
+		/* All but the last have no bytes, and are below the text. */
+		long at = start - WIDE_FUNCTIONS + 1 + i;
+
+		memcpy(index[i].start, &at, sizeof(at));
+		index[i].size = i == WIDE_FUNCTIONS - 1 ? 255 : 0;
+		index[i].rows = 0;
+	}
+	/* One frame after the other in the last row. */
+	for (i = 0; i < MAX_CHAIN; i++)
+		((unsigned long *)scene->stack)[i] = scene_function(scene, 0) + WIDE_ROWS + 16;
+}
+
+/* A signal's frame that has interrupted its own restorer, which is returned. */
+static inline unsigned long hostile_signals(struct scene *scene)
+{
+	unsigned long restorer = scene_function(scene, 20);
+
+	memcpy((void *)restorer, restorer_code, sizeof(restorer_code));
+	scene_no_rules(scene);
+	scene_rule(scene, BY_SP(8));
+	memcpy(scene->stack, &restorer, sizeof(restorer));
+	scene_signal(scene->stack + 8, restorer, (unsigned long)scene->stack + 8, 0);
+	return restorer;
+}
+
+/*
+ * A handler and a restorer that have interrupted each other, known by the mark in
+ * the table alone, which takes the most to look for.
+ */
+static inline void hostile_marked(struct scene *scene, int nth_restorer)
+{
+	static const unsigned char mark[] = { 0, 0, 0x80, 0, 0 };
+	unsigned long restorer = scene_function(scene, nth_restorer) + 1;
+	unsigned long handler = scene_return(scene, 1);
+
+	scene_no_rules(scene);
+	scene_rule(scene, BY_SP(8));
+	scene_rule(scene, BY_SP(0x100));
+	scene_add(scene, nth_restorer * FUNCTION_SIZE, FUNCTION_SIZE, mark, sizeof(mark));
+	memset((void *)restorer, 0x90, sizeof(restorer_code));
+	memcpy(scene->stack, &handler, sizeof(handler));
+	memcpy(scene->stack + 0x100, &restorer, sizeof(restorer));
+	scene_signal(scene->stack + 0x108, handler, (unsigned long)scene->stack + 8, 0);
+}
+
+#endif /* HOSTILE_H */

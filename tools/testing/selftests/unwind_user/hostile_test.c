@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs that mean no good: tables and stacks that keep the walker busy, lead it
+ * in circles, change under it, or never arrive. RACE_SECONDS says how long those
+ * tests take that have no end of their own.
+ */
+#include "../kselftest_harness.h"
+
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "tables.h"
+#include "scene.h"
+#include "hostile.h"
+
+/* What perf shows of a stack at most is not more than this. */
+#define MOST_FRAMES	510
+/* How long others may be kept waiting, on a slow machine. */
+#define PATIENCE	60
+
+FIXTURE(hostile) {
+	struct scene scene;
+	/* The kernel's log, from now on. */
+	int log;
+};
+
+FIXTURE_SETUP(hostile)
+{
+	int error;
+
+	self->log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (self->log >= 0)
+		lseek(self->log, 0, SEEK_END);
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	error = -scene_make(&self->scene);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, error);
+	ASSERT_EQ(0, error);
+}
+
+/* Nothing that is done here is worth a warning. */
+FIXTURE_TEARDOWN(hostile)
+{
+	static const char * const bad[] = { "BUG", "WARNING", "Oops", "rcu:", "blocked for" };
+	char line[8192];
+	ssize_t len;
+
+	while (self->log >= 0 && ((len = read(self->log, line, sizeof(line) - 1)) > 0 ||
+				  (len < 0 && errno == EPIPE))) {
+		line[len < 0 ? 0 : len] = '\0';
+		for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++)
+			EXPECT_EQ(NULL, strstr(line, bad[i])) TH_LOG("%s", line);
+	}
+	if (self->log >= 0)
+		close(self->log);
+}
+
+static time_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static int race_seconds(void)
+{
+	const char *wanted = getenv("RACE_SECONDS");
+
+	return wanted ? atoi(wanted) : 5;
+}
+
+/* --- Much work --- */
+
+/* The walk ends when it has read more than programs have, not when it is through. */
+TEST_F(hostile, the_longest_functions)
+{
+	EXPECT_EQ(NULL, hostile_rows(&self->scene) ?: scene_sample(&self->scene));
+	EXPECT_LT(1, self->scene.chain.nr);
+	EXPECT_GT(64, self->scene.chain.nr);
+	for (unsigned int i = 1; i < self->scene.chain.nr; i++)
+		EXPECT_EQ(hostile_rows_return(&self->scene, i), self->scene.chain.ips[i]);
+
+	/* It is not spent for good: the next one has as much. */
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_LT(1, self->scene.chain.nr);
+}
+
+TEST_F(hostile, as_many_frames_as_there_can_be)
+{
+	hostile_frames(&self->scene);
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	for (unsigned int i = 1; i < self->scene.chain.nr; i++)
+		EXPECT_EQ(RETURN(1), self->scene.chain.ips[i]);
+}
+
+/* --- Circles --- */
+
+TEST_F(hostile, frame_pointers_in_circles)
+{
+	/* To itself, and to each other. */
+	REGS.bp = AT(0x100);
+	WORD(0x100) = AT(0x100);
+	WORD(0x108) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	WORD(0x100) = AT(0x200);
+	WORD(0x200) = AT(0x100);
+	WORD(0x208) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	/* By tables. */
+	RULE(BY_FP(0x10, -0x10));
+	RULE(BY_FP(0x10, -0x10));
+	RULE(BY_FP(0x10, -0x10));
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+}
+
+/* A signal's frame may be anywhere, so its own frame may be its caller. */
+TEST_F(hostile, signal_frames_in_circles)
+{
+	unsigned long restorer = hostile_signals(&self->scene);
+
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	for (unsigned int i = 1; i < self->scene.chain.nr; i++)
+		EXPECT_EQ(restorer, self->scene.chain.ips[i]);
+}
+
+/* The same with a handler that has a frame, and a restorer known by its mark. */
+TEST_F(hostile, handlers_in_circles)
+{
+	unsigned long restorer = scene_function(&self->scene, 2) + 1;
+
+	hostile_marked(&self->scene, 2);
+	for (int marked = 1; marked >= 0; marked--) {
+		EXPECT_EQ(NULL, scene_sample(&self->scene));
+		EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+		for (unsigned int i = 1; i < self->scene.chain.nr; i++)
+			EXPECT_EQ(i % 2 ? RETURN(1) : restorer, self->scene.chain.ips[i]);
+		/* By its code, and no mark. */
+		NO_RULES();
+		RULE(BY_SP(8));
+		RULE(BY_SP(0x100));
+		memcpy((void *)restorer, restorer_code, sizeof(restorer_code));
+	}
+}
+
+/* --- Tables that change --- */
+
+static struct {
+	struct scene *scene;
+	bool stop;
+	unsigned long writes;
+} rewriting;
+
+/* Write what may be a table, and what is none, where the rows are, or anywhere. */
+static void *rewrite(void *unused)
+{
+	struct scene *scene = rewriting.scene;
+	struct table_header *header = (struct table_header *)scene->table;
+	size_t len = sizeof(*header) + SCENE_ROWS + header->rows_len;
+	unsigned int seed = 1;
+
+	while (!__atomic_load_n(&rewriting.stop, __ATOMIC_RELAXED)) {
+		int what = rand_r(&seed) % 64;
+		size_t at = rand_r(&seed) % len;
+
+		/* Seldom in the header: then the table is of no use for long. */
+		if (what && at < sizeof(*header))
+			continue;
+		__atomic_store_n(&scene->table[at], rand_r(&seed), __ATOMIC_RELAXED);
+		__atomic_add_fetch(&rewriting.writes, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(hostile, a_table_that_changes, 600)
+{
+	unsigned long samples = 0, whole = 0, writes = 0;
+	time_t end = seconds() + race_seconds();
+	static unsigned char good[PAGE];
+	pthread_t thread;
+
+	/* All that is used of it. */
+	hostile_frames(&self->scene);
+	memcpy(good, self->scene.table, sizeof(good));
+	rewriting.scene = &self->scene;
+	rewriting.stop = false;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, rewrite, NULL));
+	/* However slow this is, some must have been hit. */
+	while (seconds() < end || samples < 100) {
+		struct chain *chain = &self->scene.chain;
+		const char *error = scene_sample(&self->scene);
+
+		ASSERT_EQ(NULL, error);
+		ASSERT_GE(MOST_FRAMES, chain->nr);
+		ASSERT_EQ(REGS.ip + SCENE_SYSCALL, chain->ips[0]);
+		for (unsigned int i = 1; i < chain->nr; i++)
+			ASSERT_GT(1UL << 56, chain->ips[i]);
+		whole += chain->nr == MOST_FRAMES;
+		if (samples++ % 4 == 0)
+			memcpy(self->scene.table, good, sizeof(good));
+	}
+	__atomic_store_n(&rewriting.stop, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	writes = rewriting.writes;
+	ksft_print_msg("%lu stacks, %lu whole, %lu bytes written\n", samples, whole, writes);
+	EXPECT_LT(0, whole);
+	EXPECT_LT(whole, samples);
+	EXPECT_LT(0, writes);
+	/* Nothing of that is left. */
+	memcpy(self->scene.table, good, sizeof(good));
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+}
+
+/* --- Memory that never arrives --- */
+
+struct late {
+	struct scene *scene;
+	/* The page that is waited for. */
+	void *page;
+	char bytes[PAGE];
+	int uffd;
+	bool done;
+	const char *error;
+};
+
+/* What children exit with. */
+#define NO_USERFAULTFD	4
+
+/* Be sampled, and wait. */
+static void *walk_into(void *data)
+{
+	struct late *late = data;
+
+	if (sampler_open(&late->scene->sampler))
+		late->error = "cannot sample";
+	else
+		late->error = scene_sample(late->scene);
+	__atomic_store_n(&late->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Let a page be missing, and a thread walk into it; returns what is wrong, or NULL. */
+static const char *start_waiting(struct late *late, pthread_t *thread)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register missing = {
+		.range = { (unsigned long)late->page, PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct pollfd event = { .events = POLLIN };
+	struct uffd_msg message;
+
+	late->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (late->uffd < 0)
+		_exit(NO_USERFAULTFD);
+	memcpy(late->bytes, late->page, PAGE);
+	if (ioctl(late->uffd, UFFDIO_API, &api) || madvise(late->page, PAGE, MADV_DONTNEED) ||
+	    ioctl(late->uffd, UFFDIO_REGISTER, &missing))
+		return "userfaultfd";
+	if (pthread_create(thread, NULL, walk_into, late))
+		return "no thread";
+	event.fd = late->uffd;
+	if (poll(&event, 1, PATIENCE * 1000) != 1 ||
+	    read(late->uffd, &message, sizeof(message)) != sizeof(message) ||
+	    message.event != UFFD_EVENT_PAGEFAULT ||
+	    (message.arg.pagefault.address & -PAGE) != (unsigned long)late->page)
+		return "the page is not asked for";
+	/* It might go on. */
+	usleep(100000);
+	return __atomic_load_n(&late->done, __ATOMIC_ACQUIRE) ? "nobody waits" : NULL;
+}
+
+/* While a thread waits, whoever has the same memory goes on. */
+static const char *others_go_on(void)
+{
+	static struct sampler sampler;
+	struct place place;
+
+	if (sampler_open(&sampler) || place_make(&place) || do_register(&place.good) ||
+	    walk(&sampler, place.text) != WALK_FOUND || do_unregister(&place.good) ||
+	    do_register(&place.good) || munmap(place.area, PLACE_PAGES * PAGE) ||
+	    registered(&place.good))
+		return "others do not go on";
+	sampler_close(&sampler);
+	return NULL;
+}
+
+/* A child that waits for a page, says so, and goes on waiting until it is killed. */
+static void wait_for_ever(struct late *late, int ready)
+{
+	pthread_t thread;
+	const char *error = start_waiting(late, &thread) ?: others_go_on();
+
+	if (error) {
+		ksft_print_msg("%s\n", error);
+		_exit(1);
+	}
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* A child that gets the page after all. */
+static void wait_a_while(struct late *late)
+{
+	struct uffdio_copy copy = {
+		.dst = (unsigned long)late->page,
+		.src = (unsigned long)late->bytes,
+		.len = PAGE,
+	};
+	pthread_t thread;
+	const char *error = start_waiting(late, &thread);
+
+	if (!error && ioctl(late->uffd, UFFDIO_COPY, &copy))
+		error = "cannot copy";
+	if (!error && pthread_join(thread, NULL))
+		error = "cannot join";
+	if (!error)
+		error = late->error;
+	if (!error && late->scene->chain.nr != MOST_FRAMES)
+		error = "stack is not complete";
+	if (error)
+		ksft_print_msg("%s\n", error);
+	_exit(!!error);
+}
+
+static bool can_be_sampled(pid_t pid)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	int fd = syscall(__NR_perf_event_open, &attr, pid, -1, -1, 0);
+
+	return fd >= 0 && !close(fd);
+}
+
+/* Whether a child is gone soon; its status. */
+static bool is_gone(pid_t pid, int *status)
+{
+	for (int tenths = 0; tenths < PATIENCE * 10; tenths++) {
+		if (waitpid(pid, status, WNOHANG) == pid)
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
+TEST_F_TIMEOUT(hostile, a_page_that_never_arrives, 4 * PATIENCE)
+{
+	static struct late late;
+
+	hostile_frames(&self->scene);
+	late.scene = &self->scene;
+	for (int table = 0; table < 2; table++) {
+		int ready[2], status;
+		char byte;
+		pid_t pid;
+
+		late.page = table ? self->scene.table : self->scene.stack;
+		ASSERT_EQ(0, pipe(ready));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			close(ready[0]);
+			wait_for_ever(&late, ready[1]);
+		}
+		close(ready[1]);
+		if (read(ready[0], &byte, 1) != 1) {
+			ASSERT_TRUE(is_gone(pid, &status));
+			if (WIFEXITED(status) && WEXITSTATUS(status) == NO_USERFAULTFD)
+				SKIP(return, "no userfaultfd; see config");
+			ASSERT_FALSE(true);
+		}
+		/* Other processes are as they were. */
+		EXPECT_TRUE(can_be_sampled(pid));
+		EXPECT_EQ(NULL, scene_sample(&self->scene));
+		EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+		EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_TRUE(is_gone(pid, &status));
+		EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		close(ready[0]);
+	}
+}
+
+TEST_F_TIMEOUT(hostile, a_page_that_arrives_late, 4 * PATIENCE)
+{
+	static struct late late;
+
+	hostile_frames(&self->scene);
+	late.scene = &self->scene;
+	for (int table = 0; table < 2; table++) {
+		int status;
+		pid_t pid;
+
+		late.page = table ? self->scene.table : self->scene.stack;
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			wait_a_while(&late);
+		ASSERT_TRUE(is_gone(pid, &status));
+		if (WIFEXITED(status) && WEXITSTATUS(status) == NO_USERFAULTFD)
+			SKIP(return, "no userfaultfd; see config");
+		EXPECT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status));
+	}
+}
+
+TEST_HARNESS_MAIN

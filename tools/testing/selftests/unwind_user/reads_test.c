@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the walker may read, and where it has to end: return addresses and CFAs
+ * that cannot be, stacks that end, other memory, and guesses.
+ */
+#include "../kselftest_harness.h"
+
+#include <sys/auxv.h>
+
+#include "tables.h"
+#include "scene.h"
+
+FIXTURE(reads) {
+	struct scene scene;
+};
+
+FIXTURE_SETUP(reads)
+{
+	int error;
+
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	error = -scene_make(&self->scene);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, error);
+	ASSERT_EQ(0, error);
+}
+
+FIXTURE_TEARDOWN(reads)
+{
+}
+
+static unsigned char *restorer_at(struct scene *scene)
+{
+	unsigned char *at = scene->text + 20 * FUNCTION_SIZE;
+
+	memcpy(at, restorer_code, sizeof(restorer_code));
+	return at;
+}
+
+/* --- Return addresses --- */
+
+TEST_F(reads, return_addresses_that_are_none)
+{
+	static const unsigned long none[] = {
+		0, -1UL, -4095UL, 1UL << 63, 1UL << 62, 0xffffffff81000000UL,
+		/* Where user space ends with four and with five levels of tables. */
+		0xfffffffffff000UL, 1UL << 56,
+		PERF_CONTEXT_HV, PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER,
+		PERF_CONTEXT_USER_DEFERRED, PERF_CONTEXT_GUEST, PERF_CONTEXT_GUEST_KERNEL,
+		PERF_CONTEXT_GUEST_USER, PERF_CONTEXT_MAX,
+	};
+	unsigned char *restorer = restorer_at(&self->scene);
+
+	/* What is behind them in the stack is good. */
+	WORD(0x00) = RETURN(1);
+	WORD(0x10) = RETURN(2);
+	WORD(0x18) = RETURN(2);
+	WORD(0x500) = RETURN(2);
+	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
+		/* On the stack, near and far. */
+		WORD(0x08) = none[i];
+		NO_RULES();
+		RULE(BY_SP(8));
+		RULE(BY_SP(8));
+		EXPECT_CALLERS(RETURN(1));
+		NO_RULES();
+		RULE(BY_SP(8));
+		RULE(FLEXIBLE(REG(RSP), 0x800, AT_CFA, -0x800));
+		EXPECT_CALLERS(RETURN(1));
+		/* By frame pointer. */
+		NO_RULES();
+		RULE(BY_SP(8));
+		REGS.bp = AT(0x100);
+		WORD(0x100) = AT(0x200);
+		WORD(0x108) = none[i];
+		WORD(0x208) = RETURN(2);
+		EXPECT_CALLERS(RETURN(1));
+		/* In a register. */
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RSP), 8, REG(R12), 0));
+		REGS.r12 = none[i];
+		EXPECT_NO_CALLERS();
+		/* Where a signal interrupted. */
+		NO_RULES();
+		RULE(BY_SP(8));
+		WORD(0x00) = (unsigned long)restorer;
+		scene_signal((void *)AT(0x08), none[i], AT(0x500), AT(0x4f8));
+		EXPECT_CALLERS((unsigned long)restorer);
+		WORD(0x00) = RETURN(1);
+	}
+
+	/* A user address may be wrong, and is what it is. */
+	NO_RULES();
+	RULE(BY_SP(8));
+	RULE(BY_SP(8));
+	REGS.bp = 0;
+	WORD(0x08) = 0x7fffffffefffUL;
+	EXPECT_CALLERS(RETURN(1), 0x7fffffffefffUL);
+}
+
+/* --- The CFA --- */
+
+TEST_F(reads, cfa_that_cannot_be)
+{
+	const unsigned long none[] = {
+		-1UL, -8UL, -16UL, -0x1000UL, 1UL << 63, 0x7ffffffff000UL, 0, 8, 0x1000,
+		/* Misaligned. */
+		AT(0x101), AT(0x104), AT(0x107),
+		/* Not above the frame. */
+		AT(0x80), AT(0x78), AT(0x00),
+	};
+
+	REGS.sp = AT(0x80);
+	WORD(0x80) = RETURN(1);
+	/* A return address in a register needs no stack, and one on it is there. */
+	REGS.r12 = RETURN(1);
+	for (int at = 0; at < 0x100; at++)
+		((unsigned long *)AT(0x200))[at] = RETURN(1);
+	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
+		REGS.bx = none[i];
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RBX), 0, REG(R12), 0));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RBX), 0, AT_REG(RSP), 0));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+		/* By an offset that wraps around. */
+		REGS.bx = none[i] - 0x7ffffff8;
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RBX), 0x7ffffff8, REG(R12), 0));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+		/* On the stack. */
+		WORD(0x90) = none[i];
+		NO_RULES();
+		RULE(FLEXIBLE(AT_REG(RSP), 0x10, REG(R12), 0));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+	}
+	/* The last one is not wrong by itself. */
+	NO_RULES();
+	RULE(FLEXIBLE(REG(RBX), 0x7ffffff8, REG(R12), 0));
+	RULE(OUTERMOST);
+	REGS.bx = AT(0x88) - 0x7ffffff8;
+	EXPECT_CALLERS(RETURN(1));
+}
+
+TEST_F(reads, frame_pointer_that_is_none)
+{
+	const unsigned long none[] = {
+		0, 1, -1UL, -8UL, -16UL, -0x1000UL, 1UL << 63, AT(0x101), AT(0x10b), AT(0x78),
+		/* Its frame is no more, but the caller's would be. */
+		AT(0x80),
+	};
+
+	REGS.sp = AT(0x80);
+	WORD(0x80) = RETURN(1);
+	/* What they would lead to is good. */
+	WORD(0x88) = RETURN(2);
+	WORD(0x109) = RETURN(2);
+	WORD(0x113) = RETURN(2);
+	RULE(BY_SP(8));
+	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
+		REGS.bp = none[i];
+		EXPECT_CALLERS(RETURN(1));
+	}
+	/* The rest of its frame is still to come. */
+	WORD(0x90) = RETURN(2);
+	REGS.bp = AT(0x88);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+}
+
+/* --- Where a stack ends --- */
+
+TEST_F(reads, end_of_the_stack)
+{
+	/* One page, and behind it what nobody may touch. */
+	unsigned char *page = scene_memory(PAGE);
+
+	ASSERT_NE(NULL, page);
+	for (int words = 1; words <= 64; words++) {
+		unsigned long *top = (unsigned long *)(page + PAGE);
+
+		memset(page, 0, PAGE);
+		REGS.sp = (unsigned long)(top - words);
+		top[-1] = RETURN(1);
+		NO_RULES();
+		RULE(BY_SP(8 * words));
+		RULE(OUTERMOST);
+		EXPECT_CALLERS(RETURN(1));
+		/* One word beyond: there the return address is no more, or the CFA alone. */
+		NO_RULES();
+		RULE(BY_SP(8 * words + 8));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RSP), 8 * words + 8, AT_CFA, -16));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RSP), 8 * words, AT_CFA, 0));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+	}
+}
+
+/* Below where the stack starts there is other memory. */
+TEST_F(reads, below_the_stack)
+{
+	ASSERT_EQ(0, mprotect(self->scene.stack, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+	REGS.sp = AT(PAGE);
+	for (unsigned long at = 0; at < 2 * PAGE; at += 8)
+		WORD(at) = RETURN(1);
+	for (int offset = 0; offset > -0x400; offset -= 8) {
+		bool there = 0x10 + offset >= 0;
+
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RSP), 0x10, AT_CFA, offset));
+		RULE(OUTERMOST);
+		EXPECT_TRUE(scene_has(&self->scene, &(unsigned long){ RETURN(1) }, there));
+		/* The frame pointer alone is there. */
+		NO_RULES();
+		RULE(BY_SP(0x10, offset));
+		RULE(OUTERMOST);
+		EXPECT_TRUE(scene_has(&self->scene, &(unsigned long){ RETURN(1) }, there));
+	}
+}
+
+static void write_frames(struct scene *scene, unsigned long *at, unsigned long size, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		at += size / 8;
+		at[-1] = scene_return(scene, i == nr - 1 ? 2 : 1);
+	}
+}
+
+/* A stack that is in many mappings is still one. */
+TEST_F(reads, a_stack_in_pieces)
+{
+	unsigned char *stack = self->scene.stack;
+	unsigned long callers[64];
+
+	/* Frames of 0x500 bytes, some of which lie across. */
+	RULE(BY_SP(0x500));
+	RULE(BY_SP(0x500));
+	RULE(OUTERMOST);
+	write_frames(&self->scene, (unsigned long *)stack, 0x500, 64);
+	for (int i = 0; i < 64; i++)
+		callers[i] = RETURN(i == 63 ? 2 : 1);
+	EXPECT_TRUE(scene_has(&self->scene, callers, 64));
+
+	ASSERT_EQ(0, mlock(stack + 3 * PAGE, 2 * PAGE));
+	ASSERT_EQ(0, mprotect(stack + 8 * PAGE, PAGE, PROT_READ));
+	ASSERT_EQ(0, madvise(stack + 12 * PAGE, PAGE, MADV_DONTDUMP));
+	ASSERT_EQ(0, madvise(stack + 15 * PAGE, PAGE, MADV_DONTFORK));
+	EXPECT_TRUE(scene_has(&self->scene, callers, 64));
+
+	/* Up to where there is none, or none that may be read. */
+	ASSERT_EQ(0, mprotect(stack + 10 * PAGE, PAGE, PROT_NONE));
+	EXPECT_TRUE(scene_has(&self->scene, callers, 10 * PAGE / 0x500));
+	ASSERT_EQ(0, munmap(stack + 10 * PAGE, PAGE));
+	EXPECT_TRUE(scene_has(&self->scene, callers, 10 * PAGE / 0x500));
+}
+
+/* --- Other memory --- */
+
+/* A guess, or a rule, does not get at memory that is not the stack. */
+TEST_F(reads, other_memory)
+{
+	/* Above the stack, or it could not be taken for one. */
+	unsigned long *other = (unsigned long *)self->scene.stack;
+	unsigned long *own = scene_memory(PAGE);
+
+	ASSERT_NE(NULL, own);
+	ASSERT_LT((unsigned long)own, (unsigned long)other);
+	REGS.sp = (unsigned long)own;
+	for (unsigned int i = 0; i < PAGE / 8; i++)
+		other[i] = RETURN(1);
+	/* By frame pointer. */
+	REGS.bp = (unsigned long)&other[32];
+	EXPECT_NO_CALLERS();
+	/* The CFA. */
+	RULE(BY_FP(0x10));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	/* The CFA by what is there. */
+	NO_RULES();
+	REGS.r13 = RETURN(1);
+	other[32] = (unsigned long)&own[2];
+	RULE(FLEXIBLE(AT_REG(RBP), 0, REG(R13), 0));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	/* The return address. */
+	NO_RULES();
+	RULE(FLEXIBLE(REG(RSP), 8, AT_REG(RBP), 8));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	/* The frame pointer. */
+	NO_RULES();
+	own[0] = RETURN(1);
+	RULE(FLEXIBLE(REG(RSP), 8, NO_RULE, AT_REG(RBP), 8));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	/* Were it the stack, all would be well. */
+	REGS.sp = (unsigned long)&other[40];
+	EXPECT_CALLERS(RETURN(1));
+}
+
+/* Kernel addresses and none at all are no stack either. */
+TEST_F(reads, stack_pointers_that_are_none)
+{
+	static const unsigned long none[] = { 0, 8, 0x1000, -8UL, -0x1000UL, 1UL << 63, 1UL << 47 };
+
+	REGS.r12 = RETURN(1);
+	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
+		REGS.sp = none[i];
+		REGS.bp = AT(0x100);
+		WORD(0x108) = RETURN(1);
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RSP), 8, REG(R12), 0));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+		NO_RULES();
+		RULE(FLEXIBLE(REG(RBP), 0, REG(R12), 0));
+		RULE(OUTERMOST);
+		EXPECT_NO_CALLERS();
+		NO_RULES();
+		EXPECT_NO_CALLERS();
+	}
+}
+
+/* Whether smaps says a flag of the mapping that holds an address. */
+static bool has_vm_flag(const void *addr, const char *flag)
+{
+	FILE *file = fopen("/proc/self/smaps", "re");
+	unsigned long start, end;
+	bool found = false, in = false;
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			in = (unsigned long)addr >= start && (unsigned long)addr < end;
+		else if (in && !strncmp(line, "VmFlags:", 8))
+			found = strstr(line, flag);
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* A word of a ring buffer's first page that has no meaning. */
+#define FREE_WORD	0x800
+
+/*
+ * A ring buffer is mapped as a device's memory would be, and programs can write to
+ * its first page: a good stack, where none may be.
+ */
+TEST_F(reads, memory_of_a_device)
+{
+	struct sampler other = {};
+	unsigned char *stack;
+	unsigned long *word;
+
+	ASSERT_EQ(0, sampler_open_clock(&other, 1000000));
+	if (!has_vm_flag(other.page, " io ") && !has_vm_flag(other.page, " pf "))
+		SKIP(return, "ring buffers are ordinary memory here");
+	word = (unsigned long *)((char *)other.page + FREE_WORD);
+	*word = RETURN(1);
+	RULE(BY_SP(8));
+	RULE(OUTERMOST);
+	WORD(0x00) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	REGS.sp = (unsigned long)word;
+	EXPECT_NO_CALLERS();
+
+	/* Nor may a stack go on there. */
+	stack = scene_memory(RING_SIZE + 2 * PAGE);
+	ASSERT_NE(NULL, stack);
+	ASSERT_EQ(stack + PAGE, mmap(stack + PAGE, RING_SIZE + PAGE, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_FIXED, other.fd, 0));
+	REGS.sp = (unsigned long)stack + FREE_WORD;
+	REGS.r12 = RETURN(1);
+	NO_RULES();
+	RULE(FLEXIBLE(REG(RSP), PAGE, REG(R12), 0));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	NO_RULES();
+	RULE(BY_SP(PAGE + 8));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+}
+
+TEST_F(reads, stack_in_the_vvar)
+{
+	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+
+	/* The kernel's data for the vDSO stands below it. */
+	if (!vdso || !has_vm_flag((void *)(vdso - PAGE), " pf "))
+		SKIP(return, "no vvar");
+	REGS.r12 = RETURN(1);
+	RULE(FLEXIBLE(REG(RSP), 8, REG(R12), 0));
+	RULE(OUTERMOST);
+	EXPECT_CALLERS(RETURN(1));
+	REGS.sp = vdso - PAGE;
+	EXPECT_NO_CALLERS();
+}
+
+/* Whether a page is mapped. */
+static bool is_mapped(const void *page)
+{
+	unsigned char there;
+
+	return !mincore((void *)page, PAGE, &there);
+}
+
+/* What grows when it is touched does not for a guess. */
+TEST_F(reads, nothing_grows)
+{
+	unsigned long far = 1024 * PAGE;
+	unsigned char *area = mmap(NULL, 2 * far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *low = area + far;
+	unsigned long *grows;
+
+	ASSERT_NE(MAP_FAILED, area);
+	ASSERT_EQ(0, munmap(area, 2 * far));
+	grows = mmap(low, 4 * PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0);
+	ASSERT_EQ(low, (unsigned char *)grows);
+	grows[0] = RETURN(1);
+	ASSERT_FALSE(is_mapped(low - PAGE));
+
+	/* A stack that has yet to grow, as by a function that was just entered. */
+	REGS.sp = (unsigned long)low - 0x100;
+	RULE(BY_SP(0x108));
+	RULE(OUTERMOST);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_FALSE(is_mapped(low - PAGE));
+	/* A rule that would read where there is nothing yet. */
+	NO_RULES();
+	RULE(BY_SP(0x20));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	NO_RULES();
+	RULE(FLEXIBLE(REG(RSP), 0x108, AT_CFA, -0x80));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	NO_RULES();
+	RULE(BY_SP(0x108, -0x80));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	EXPECT_FALSE(is_mapped(low - PAGE));
+	/* A frame pointer from elsewhere. */
+	NO_RULES();
+	REGS.sp = AT(0);
+	REGS.bp = (unsigned long)low - 0x40;
+	EXPECT_NO_CALLERS();
+	RULE(BY_FP(0x10));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	EXPECT_FALSE(is_mapped(low - PAGE));
+	/* It would if it were touched. */
+	*(unsigned long *)(low - 0x40) = 1;
+	EXPECT_TRUE(is_mapped(low - PAGE));
+}
+
+/* --- Guesses --- */
+
+/* Behind a bad table a frame pointer is only believed if it leads to code. */
+TEST_F(reads, guesses_behind_a_bad_table)
+{
+	struct table_header *header = (struct table_header *)self->scene.table;
+
+	REGS.bp = AT(0x100);
+	WORD(0x100) = AT(0x200);
+	WORD(0x108) = AT(0x300);
+	WORD(0x208) = RETURN(3);
+
+	/* Nothing is known about the functions: any address will do. */
+	EXPECT_CALLERS(AT(0x300), RETURN(3));
+	/* A table that is malformed. */
+	header->version = 2;
+	EXPECT_NO_CALLERS();
+	WORD(0x108) = RETURN(2);
+	EXPECT_CALLERS(RETURN(2), RETURN(3));
+	WORD(0x208) = AT(0x300);
+	EXPECT_CALLERS(RETURN(2));
+	/* Nowhere is no code either. */
+	WORD(0x208) = (unsigned long)self->scene.text - PAGE;
+	EXPECT_CALLERS(RETURN(2));
+	WORD(0x208) = 0x1234;
+	EXPECT_CALLERS(RETURN(2));
+	/* Data. */
+	WORD(0x208) = (unsigned long)self->scene.table;
+	EXPECT_CALLERS(RETURN(2));
+
+	/* A table that cannot be read. */
+	header->version = 3;
+	EXPECT_CALLERS(RETURN(2), (unsigned long)self->scene.table);
+	ASSERT_EQ(0, do_update(&self->scene.ranges));
+	ASSERT_EQ(0, mprotect(self->scene.table, SCENE_TABLE, PROT_NONE));
+	scene_enter(&self->scene.frame);
+	EXPECT_EQ(NULL, sampler_chain(&self->scene.sampler, &self->scene.chain));
+	EXPECT_EQ(2, self->scene.chain.nr);
+	EXPECT_EQ(RETURN(2), self->scene.chain.ips[1]);
+}
+
+TEST_HARNESS_MAIN
