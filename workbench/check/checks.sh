@@ -47,6 +47,7 @@ part_tables() {
 	check "agreement with other readers" enter "$WORKBENCH/readers/agree" &&
 		cat "$logs/check-agreement-with-other-readers.log"
 	check "fuzz: rustfmt" enter cargo fmt --check --manifest-path "$WORKBENCH/fuzz/Cargo.toml"
+	check "fuzz: clippy" "$WORKBENCH/fuzz/run" clippy
 	check "fuzz: inputs that were kept" "$WORKBENCH/fuzz/run" replay
 }
 
@@ -79,19 +80,29 @@ part_vm() {
 	check "kernel without Rust" "$WORKBENCH/vm/kernel" off || return
 	check "kselftests build" enter bash -c ". $WORKBENCH/check/series.sh; build_selftests" || return
 
-	check "guest: KUnit and kselftests" selftests series series 900 1 60
+	check "guest: KUnit and kselftests" selftests series series 1500 1 60
 	count_kunit unwind_tables_parse "$logs/selftests-series.console"
 	count_kunit unwind_tables "$logs/selftests-series.console"
 	count_selftests series
-	check "guest without tables: kselftests" selftests off off 400 100
+	check "guest without tables: kselftests" selftests off off 600 100
 	count_frame_pointers
 	check "guest: all that is to be known at a uprobe" uprobe_sample
 	check "guest: the demonstration" demonstration
+	walks 100
 }
 
+# Whole stacks of real programs, with gdb's at so many stops in each.
+walks() { # STOPS
+	rm -f "$OUT/walks/results.tap"
+	check "guest: whole stacks of real programs" "$WORKBENCH/walks/run" "$1"
+	[ ! -e "$OUT/walks/results.tap" ] || count_tap "stacks" "$OUT/walks/results.tap"
+}
+
+# With five levels of page tables KASAN takes any interrupt in identify_cpu(),
+# which forgets that there are five for a moment, for a wild access.
 selftests() { # NAME KERNEL TIMEOUT DAMAGE-STEP [SECONDS-OF-RACES]
 	enter "$WORKBENCH/vm/boot" --timeout "$3" \
-		--append "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables*" \
+		--append "no5lvl kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables*" \
 		"selftests-$1" "$(kernel_dir "$2")" "$WORKBENCH/check/guest" "$BUILD/selftests" "$OUT/selftests-$1" "${@:4}"
 }
 
@@ -109,7 +120,7 @@ stacks="frame_pointer_test sframe_test walk_test frame_pointer_uprobe_test sfram
 	moment_test"
 # Those that register tables themselves.
 registration="register_test lifetime_test fork_test exec_test verdict_test observe_test
-	race_test example"
+	fault_test race_test rules_test reads_test hostile_test example"
 
 # Those that sample the vDSO, which is built without a table if not with GNU tools.
 vdso="vdso_frame_pointer_test vdso_sframe_test"
@@ -174,6 +185,7 @@ part_long() {
 	check "bench, second run" "$WORKBENCH/measure/bench"
 	check "two runs agree within 1 %" enter "$WORKBENCH/measure/agree" "$BUILD/check/bench-first.json" "$OUT/bench.json"
 	check "kselftests on the base" base_selftests
+	walks 550
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	check "debug guest: KUnit and kselftests" selftests debug debug 5400 8 300
 	check "debug guest: leaks were looked for" grep "kmemleak has scanned" "$logs/selftests-debug.console"
@@ -183,7 +195,7 @@ part_long() {
 }
 
 base_selftests() {
-	selftests base base 400 100 || return
+	selftests base base 600 100 || return
 	# Nothing of this series is needed for these.
 	! grep '^not ok' "$OUT/selftests-base/frame_pointer_test.tap" &&
 		grep -q '^ok' "$OUT/selftests-base/frame_pointer_test.tap" || return

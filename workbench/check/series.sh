@@ -53,8 +53,23 @@ rustfmt_clean() {
 }
 
 kernel_doc() {
+	local was=$BUILD/check/kernel-doc file new
+
+	mkdir -p "$was"
 	cd "$TREE"
-	scripts/kernel-doc -none -Wall -Werror include/linux/unwind_tables.h
+	git diff --name-only --diff-filter=A "$(base)..HEAD" -- '*.[ch]' |
+		xargs scripts/kernel-doc -none -Wall -Werror
+	# What others wrote in a file that is changed is theirs.
+	for file in $(git diff --name-only --diff-filter=M "$(base)..HEAD" -- '*.[ch]'); do
+		git show "$(base):$file" >"$was/${file##*/}"
+		new=$(comm -13 <(doc_warnings "$was/${file##*/}") <(doc_warnings "$file"))
+		[ -z "$new" ] || { echo "$file: $new"; return 1; }
+	done
+}
+
+# What is said of a file's comments, without the places.
+doc_warnings() {
+	scripts/kernel-doc -none -Wall "$1" 2>&1 | sed -E 's/^Warning: [^ ]+ //' | sort
 }
 
 lint() {
@@ -96,12 +111,15 @@ no_panic() {
 
 # What the documentation lists is what there is.
 documented_reasons() {
-	local reasons
+	local page=Documentation/core-api/unwind-user.rst source=kernel/unwind/tables/parse/error.rs reasons
 
 	cd "$TOP"
-	reasons=$(sed -nE 's/^    [A-Za-z]+ = ([0-9]+): "(.*)",$/\1 \2/p' kernel/unwind/tables/parse/error.rs)
+	reasons=$(sed -nE 's/^    [A-Za-z]+ = ([0-9]+): "(.*)",$/\1 \2/p' "$source")
 	[ "$(wc -l <<<"$reasons")" -ge 20 ]
-	diff <(echo "$reasons") <(sed -nE 's/^([0-9]+) +([^ ].*)$/\1 \2/p' Documentation/core-api/unwind-user.rst)
+	diff <(echo "$reasons") <(sed -nE 's/^([0-9]+) +([^ ].*)$/\1 \2/p' "$page")
+	# Their names stand in a paragraph, in the same order.
+	diff <(sed -nE 's/^    ([A-Za-z]+) = [0-9]+: ".*",$/\1/p' "$source") \
+		<(sed -n '/goes by its name in/,/^$/p' "$page" | grep -oE '``[A-Za-z]+``' | tr -d '`')
 }
 
 # The parser's tests in User Mode Linux, which has nothing that uses it.

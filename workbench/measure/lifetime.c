@@ -23,11 +23,14 @@
 #endif
 
 #define REPEAT	40
-#define MOST	1024
-#define TEXT	16
+#define MOST	4096
+#define PAGE	4096UL
 
-static char *text, *table;
+/* Pages of text and table by turns, as a compiler might leave them. */
+static char *area;
 static char *self;
+/* A page among them that is neither, and one that is far away. */
+static char *among, *away;
 
 static unsigned long now(void)
 {
@@ -43,28 +46,36 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* One call for the text with this number. */
-static long call(unsigned long operation, int nr)
+/* One call for a page of text with its table. */
+static long call_for(unsigned long operation, char *text, char *table)
 {
 	struct unwind_table element = {
-		.text_start = (unsigned long)text + nr * TEXT,
-		.text_end = (unsigned long)text + (nr + 1) * TEXT,
+		.text_start = (unsigned long)text,
+		.text_end = (unsigned long)text + PAGE,
 		.table_start = (unsigned long)table,
-		.table_end = (unsigned long)table + 4096,
+		.table_end = (unsigned long)table + PAGE,
 		.format = UNWIND_TABLE_SFRAME,
 	};
 
 	return prctl(PR_UNWIND_TABLES, operation, &element, 1UL, sizeof(element));
 }
 
+/* The same for the text with this number. */
+static long call(unsigned long operation, int nr)
+{
+	char *text = area + 2 * PAGE * nr;
+
+	return call_for(operation, text, text + PAGE);
+}
+
 static unsigned long do_register(void)
 {
 	unsigned long start = now(), taken;
 
-	if (call(PR_UNWIND_TABLES_REGISTER, MOST) != 1)
+	if (call(PR_UNWIND_TABLES_REGISTER, MOST - 1) != 1)
 		die("register");
 	taken = now() - start;
-	if (call(PR_UNWIND_TABLES_UNREGISTER, MOST) != 1)
+	if (call(PR_UNWIND_TABLES_UNREGISTER, MOST - 1) != 1)
 		die("unregister");
 	return taken;
 }
@@ -73,10 +84,10 @@ static unsigned long do_unregister(void)
 {
 	unsigned long start, taken;
 
-	if (call(PR_UNWIND_TABLES_REGISTER, MOST) != 1)
+	if (call(PR_UNWIND_TABLES_REGISTER, MOST - 1) != 1)
 		die("register");
 	start = now();
-	if (call(PR_UNWIND_TABLES_UNREGISTER, MOST) != 1)
+	if (call(PR_UNWIND_TABLES_UNREGISTER, MOST - 1) != 1)
 		die("unregister");
 	taken = now() - start;
 	return taken;
@@ -123,17 +134,28 @@ static unsigned long do_exec(void)
 	return now() - start;
 }
 
-static unsigned long do_munmap(void)
+static unsigned long munmap_at(char *address)
 {
-	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *page = mmap(address, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	unsigned long start;
 
 	if (page == MAP_FAILED)
 		die("mmap");
 	*page = 1;
 	start = now();
-	munmap(page, 4096);
+	munmap(page, PAGE);
 	return now() - start;
+}
+
+static unsigned long do_munmap(void)
+{
+	return munmap_at(away);
+}
+
+static unsigned long do_munmap_among(void)
+{
+	return munmap_at(among);
 }
 
 static void measure(const char *name, int nr, unsigned long (*operation)(void))
@@ -161,17 +183,21 @@ static unsigned long calibrate(void)
 
 int main(int argc, char **argv)
 {
-	static const int sizes[] = { 0, 2, 64, MOST };
+	static const int sizes[] = { 0, 2, 64, 1024, MOST - 2 };
+	size_t len = (2 * MOST + 1) * PAGE;
 	int registered = 0;
 
 	if (argc > 1)
 		return 0;
 	self = argv[0];
-	text = mmap(NULL, (MOST + 1) * TEXT, PROT_READ | PROT_EXEC,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	table = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (text == MAP_FAILED || table == MAP_FAILED)
+	away = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	area = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED || away == MAP_FAILED || munmap(away + PAGE, PAGE))
 		die("mmap");
+	away += PAGE;
+	among = area + 2 * PAGE;
+	if (munmap(among, PAGE))
+		die("munmap");
 
 	measure("clock", 0, calibrate);
 	/* What was never registered anything pays nothing. */
@@ -179,13 +205,13 @@ int main(int argc, char **argv)
 	measure("fork", 0, do_fork);
 	measure("fork+exit", 0, do_fork_exit);
 	measure("munmap", 0, do_munmap);
-	if (call(PR_UNWIND_TABLES_REGISTER, MOST) < 0)
+	if (call(PR_UNWIND_TABLES_REGISTER, 0) < 0)
 		return 0;
-	call(PR_UNWIND_TABLES_UNREGISTER, MOST);
+	call(PR_UNWIND_TABLES_UNREGISTER, 0);
 
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		for (; registered < sizes[i]; registered++)
-			if (call(PR_UNWIND_TABLES_REGISTER, registered) != 1)
+			if (call(PR_UNWIND_TABLES_REGISTER, registered + !!registered) != 1)
 				die("register");
 		measure("register", registered, do_register);
 		measure("unregister", registered, do_unregister);
@@ -194,6 +220,12 @@ int main(int argc, char **argv)
 		measure("fork", registered, do_fork);
 		measure("fork+exit", registered, do_fork_exit);
 		measure("munmap", registered, do_munmap);
+		measure("munmap-among", registered, do_munmap_among);
 	}
+	/* One whose table is at the other end makes that of any other likely to be anywhere. */
+	if (call(PR_UNWIND_TABLES_UNREGISTER, 0) != 1 ||
+	    call_for(PR_UNWIND_TABLES_REGISTER, area, area + len - PAGE) != 1)
+		die("register");
+	measure("munmap-any", registered, do_munmap_among);
 	return 0;
 }

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Take gdb's stacks at many places of a program; for `gdb -batch -x stops.py --args PROGRAM...`.
+
+The environment says how many (STOPS), which functions there are (FUNCTIONS, a
+file with an address on each line), an address to stop at in every run if there
+is one (ALWAYS), and where stacks go (STACKS): a line for each stop, with the time,
+the thread, and the frames' addresses, topmost first.
+
+Functions are drawn, with a generator that always starts alike, and stopped in
+at one of their first calls.  From there the program is stepped: each step ends
+in a trap, and a trap's registers are the program's own.  A breakpoint's are
+not: it lies one byte behind the instruction that it replaced.
+"""
+
+import os
+import random
+import time
+
+import gdb
+
+CHUNK = 20      # breakpoints at a time: gdb writes each anew whenever it goes on
+STEPS = 8       # from each
+PATIENCE = 12   # runs without a stop, until it is given up
+SYSCALL = b"\x0f\x05"
+
+wanted = int(os.environ["STOPS"])
+with open(os.environ["FUNCTIONS"], encoding="ascii") as file:
+    functions = sorted({int(line, 16) for line in file})
+always = [int(address, 16) for address in os.environ["ALWAYS"].split()]
+stacks = open(os.environ["STACKS"], "w", encoding="ascii")
+draw = random.Random(1)
+
+for setting in ("confirm off", "pagination off", "debuginfod enabled off", "startup-with-shell off",
+                "suppress-cli-notifications on", "print frame-arguments none", "print thread-events off",
+                "print inferior-events off", "backtrace past-main on", "inferior-tty /dev/null",
+                "backtrace limit 600",
+                # An instruction under a breakpoint is not executed elsewhere.
+                "displaced-stepping off"):
+    gdb.execute("set " + setting)
+gdb.execute("handle all nostop noprint pass", to_string=True)
+
+
+def chain():
+    """The frames that are on the stack: not those inlined, nor those of tail calls."""
+    frame, found = gdb.newest_frame(), []
+    while frame is not None:
+        if frame.type() in (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME):
+            found.append(frame.pc())
+        try:
+            frame = frame.older()
+        except gdb.error:   # memory that cannot be read
+            break
+    return found
+
+
+def alive():
+    return gdb.selected_thread() is not None
+
+
+def record():
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    thread = gdb.selected_thread().ptid[1]
+    stacks.write(f"{now} {thread} {' '.join(f'{pc:x}' for pc in chain())}\n")
+
+
+def burst(room):
+    """Step on, up to a system call: it may wait for a thread that is stopped."""
+    for step in range(room):
+        pc = gdb.newest_frame().pc()
+        if gdb.selected_inferior().read_memory(pc, 2).tobytes() == SYSCALL:
+            return step
+        gdb.execute("stepi", to_string=True)
+        if not alive():
+            return step
+        record()
+    return room
+
+
+def run(chosen, child):
+    """One run of the program with breakpoints; how many stacks it gave."""
+    got = 0
+    breakpoints = {}
+    for address in sorted(chosen):
+        place = gdb.Breakpoint(f"*{address:#x}", internal=True)
+        place.silent = True
+        place.ignore_count = 0 if address in always else draw.choice((0, 0, 2, 9, 30))
+        breakpoints[address] = place
+    gdb.execute("set follow-fork-mode " + ("child" if child else "parent"))
+    gdb.execute("run", to_string=True)
+    if alive():
+        # A thread that is stepped is stepped alone.
+        gdb.execute("set scheduler-locking step")
+    while alive() and got < wanted:
+        place = breakpoints.pop(gdb.newest_frame().pc(), None)
+        if place is not None:
+            place.delete()
+        got += burst(min(STEPS, wanted - got))
+        if alive() and got < wanted:
+            gdb.execute("continue", to_string=True)
+    if alive():
+        gdb.execute("kill", to_string=True)
+    for place in breakpoints.values():
+        place.delete()
+    return got
+
+
+left = PATIENCE
+while wanted and left:
+    draw.shuffle(functions)
+    got = run(set(functions[:CHUNK] + always), draw.random() < 0.3)
+    wanted -= got
+    left = PATIENCE if got else left - 1
+stacks.close()
