@@ -9,6 +9,7 @@
  */
 #include "nolibc.h"
 
+#include "../kselftest.h"
 #include "chain.h"
 #include "sampler.h"
 
