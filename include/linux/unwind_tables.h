@@ -63,8 +63,7 @@ struct unwind_tables_place {
 /*
  * What the lookups of one stack may cost, in rows stepped over (to find a
  * function counts as 32). 510 frames with 64 rows each are just below it, and
- * whatever is in the tables, no walk takes much more than a million and a half
- * instructions.
+ * whatever is in the tables, a walk takes less than two million instructions.
  */
 #define UNWIND_TABLES_BUDGET	(48 * 1024)
 

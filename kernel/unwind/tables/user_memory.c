@@ -9,16 +9,16 @@
 #include <linux/unaligned.h>
 #include <linux/unwind_tables.h>
 
-/* The next bytes of a copy, as many as @type has. */
-#define read_next(type, to, from, len, fault)					\
+/* The next bytes of the copy in unwind_tables_read(), as many as @type has. */
+#define read_next(type)								\
 do {										\
 	type next;								\
 										\
-	unsafe_get_user(next, (const type __user *)(from), fault);		\
-	put_unaligned(next, (type *)(to));					\
-	(to) += sizeof(type);							\
-	(from) += sizeof(type);							\
-	(len) -= sizeof(type);							\
+	unsafe_get_user(next, (const type __user *)from, fault);		\
+	put_unaligned(next, (type *)to);					\
+	to += sizeof(type);							\
+	from += sizeof(type);							\
+	len -= sizeof(type);							\
 } while (0)
 
 /**
@@ -46,17 +46,17 @@ int unwind_tables_read(void *to, unsigned long addr, unsigned int len)
 		const void __user *from = table;
 
 		while (len >= 2 * sizeof(u64)) {
-			read_next(u64, to, from, len, fault);
-			read_next(u64, to, from, len, fault);
+			read_next(u64);
+			read_next(u64);
 		}
 		if (len & sizeof(u64))
-			read_next(u64, to, from, len, fault);
+			read_next(u64);
 		if (len & sizeof(u32))
-			read_next(u32, to, from, len, fault);
+			read_next(u32);
 		if (len & sizeof(u16))
-			read_next(u16, to, from, len, fault);
+			read_next(u16);
 		if (len & sizeof(u8))
-			read_next(u8, to, from, len, fault);
+			read_next(u8);
 	}
 	return 0;
 fault:

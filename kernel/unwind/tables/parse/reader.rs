@@ -37,8 +37,8 @@ pub(crate) trait Reader {
         Ok(bytes)
     }
 
-    /// Finds the last function of the table, which stands at address `base`, that starts at or below
-    /// address `pc`.
+    /// Finds the last function at or below address `pc` in the table, which stands at address
+    /// `base`.
     ///
     /// This is for a reader that knows a better way than single reads.
     #[inline]

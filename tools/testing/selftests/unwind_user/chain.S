@@ -7,7 +7,7 @@
  */
 #include <asm/unistd.h>
 
-#include "chain_macros.h"
+#include "chain_macros.S"
 
 	.text
 

@@ -160,7 +160,7 @@ impl Row {
     }
 
     /// Of a default function: whether the CFA is from SP, not FP.
-    pub(super) fn from_sp(&self) -> bool {
+    pub(super) fn counts_from_sp(&self) -> bool {
         Self::is_from_sp(self.info)
     }
 

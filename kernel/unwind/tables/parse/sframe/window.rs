@@ -66,7 +66,6 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
-    #[inline(always)]
     /// Bytes from `at` on, of which only the first `len` are of the rows.
     pub(super) fn peek(
         &mut self,

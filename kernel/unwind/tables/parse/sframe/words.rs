@@ -131,7 +131,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
         if A::WORDS & (1 << row.words()) == 0 {
             return Err(self.error(Reason::WordCount, row.info_at()));
         }
-        let base = if row.from_sp() {
+        let base = if row.counts_from_sp() {
             Register::Sp
         } else {
             Register::Fp

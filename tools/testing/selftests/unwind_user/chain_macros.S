@@ -2,8 +2,8 @@
 /*
  * How functions, labels and frames are written in the assembly of these tests.
  */
-#ifndef CHAIN_MACROS_H
-#define CHAIN_MACROS_H
+#ifndef CHAIN_MACROS_S
+#define CHAIN_MACROS_S
 
 .macro begin name
 	.globl	\name
@@ -48,4 +48,4 @@
 /* Where a struct ucontext has the instruction pointer. */
 #define UC_RIP	168
 
-#endif /* CHAIN_MACROS_H */
+#endif /* CHAIN_MACROS_S */
