@@ -47,7 +47,7 @@ FIXTURE_TEARDOWN(fault)
 }
 
 /* Do it with its nth failing; whether there was an nth. */
-static bool failing(FIXTURE_DATA(fault) *self, int n, long (*operation)(FIXTURE_DATA(fault) *),
+static bool failing(struct _test_data_fault *self, int n, long (*operation)(struct _test_data_fault *),
 		    long *ret)
 {
 	bool happened;
@@ -61,7 +61,7 @@ static bool failing(FIXTURE_DATA(fault) *self, int n, long (*operation)(FIXTURE_
 }
 
 /* Whether these texts are registered and the calm one, and no other, as all say. */
-static bool state_is(FIXTURE_DATA(fault) *self, unsigned int texts)
+static bool state_is(struct _test_data_fault *self, unsigned int texts)
 {
 	static struct line lines[PART_PAGES + 2];
 	int wanted = 1 + __builtin_popcount(texts);
@@ -77,26 +77,26 @@ static bool state_is(FIXTURE_DATA(fault) *self, unsigned int texts)
 	return true;
 }
 
-static long register_texts(FIXTURE_DATA(fault) *self)
+static long register_texts(struct _test_data_fault *self)
 {
 	return tables_call(PR_UNWIND_TABLES_REGISTER, self->texts, PART_PAGES,
 			   sizeof(*self->texts));
 }
 
-static long unregister_texts(FIXTURE_DATA(fault) *self)
+static long unregister_texts(struct _test_data_fault *self)
 {
 	return tables_call(PR_UNWIND_TABLES_UNREGISTER, self->texts, PART_PAGES,
 			   sizeof(*self->texts));
 }
 
-static void start_with_all(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
+static void start_with_all(struct __test_metadata *_metadata, struct _test_data_fault *self)
 {
 	ASSERT_EQ(0, do_register(&self->calm.good));
 	ASSERT_EQ(PART_PAGES, register_texts(self));
 }
 
 /* The first ever, for which there is no registry yet. */
-static int first_registration(FIXTURE_DATA(fault) *self, int n)
+static int first_registration(struct _test_data_fault *self, int n)
 {
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC), ret;
 	bool happened;
@@ -171,7 +171,7 @@ TEST_F(fault, unregister)
 }
 
 /* The first text gets another table. */
-static long update_text(FIXTURE_DATA(fault) *self)
+static long update_text(struct _test_data_fault *self)
 {
 	struct unwind_table other = self->texts[0];
 
@@ -201,7 +201,7 @@ TEST_F(fault, update)
 	EXPECT_TRUE(self->no_memory && self->no_copy);
 }
 
-static long list(FIXTURE_DATA(fault) *self)
+static long list(struct _test_data_fault *self)
 {
 	static struct unwind_table all[PART_PAGES + 1];
 
@@ -222,20 +222,20 @@ TEST_F(fault, enumerate)
 }
 
 /* The second text, on a page of its own. */
-static long unmap_text(FIXTURE_DATA(fault) *self)
+static long unmap_text(struct _test_data_fault *self)
 {
 	return munmap(self->place.text + PAGE, PAGE) ? -errno : 0;
 }
 
 /* The same with other memory in its place. */
-static long replace_text(FIXTURE_DATA(fault) *self)
+static long replace_text(struct _test_data_fault *self)
 {
 	return mmap(self->place.text + PAGE, PAGE, PROT_READ | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -errno : 0;
 }
 
-static void unmap_failing(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
-			  long (*unmap)(FIXTURE_DATA(fault) *))
+static void unmap_failing(struct __test_metadata *_metadata, struct _test_data_fault *self,
+			  long (*unmap)(struct _test_data_fault *))
 {
 	bool stayed = false;
 	long ret;
@@ -268,7 +268,7 @@ TEST_F(fault, mmap_over_it)
 }
 
 /* Without what the C library does at fork(), which makes system calls too. */
-static long make_child(FIXTURE_DATA(fault) *self)
+static long make_child(struct _test_data_fault *self)
 {
 	pid_t pid = syscall(__NR_fork);
 
@@ -314,13 +314,13 @@ TEST_F_TIMEOUT(fault, fork, 900)
 /* There is no stack if it is perf that has no memory. */
 static struct sampler sampler;
 
-static long walk_text(FIXTURE_DATA(fault) *self)
+static long walk_text(struct _test_data_fault *self)
 {
 	return walk(&sampler, self->place.text);
 }
 
 /* Walks through the first text: where its stack goes on, and what is known then. */
-static void walk_failing(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
+static void walk_failing(struct __test_metadata *_metadata, struct _test_data_fault *self,
 			 enum walk goes_on, __u32 state)
 {
 	bool late = false, lost = false;
