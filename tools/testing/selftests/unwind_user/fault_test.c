@@ -47,7 +47,8 @@ FIXTURE_TEARDOWN(fault)
 }
 
 /* Do it with its nth failing; whether there was an nth. */
-static bool failing(struct _test_data_fault *self, int n, long (*operation)(struct _test_data_fault *),
+static bool failing(struct _test_data_fault *self, int n,
+		    long (*operation)(struct _test_data_fault *),
 		    long *ret)
 {
 	bool happened;

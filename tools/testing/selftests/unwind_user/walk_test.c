@@ -47,8 +47,6 @@ struct walk {
 	bool described;
 };
 
-#define HANDLED(restorer)	leaf_bad_fp_ip, handler_return, restorer
-
 static const struct walk walks[] = {
 	{ { "CFA on the stack, where rbp points to", chain_aligned, 0,
 	    { leaf_bad_fp_ip, chain_aligned_return } }, .described = true },
@@ -61,44 +59,44 @@ static const struct walk walks[] = {
 	{ { "assembly that is not described", chain_undescribed, 0,
 	    { leaf_ip, undescribed_return, chain_undescribed_return } } },
 
-	{ { "signal", chain_signal, 0, { HANDLED(restorer), chain_signal_ud2 } },
+	{ { "signal", chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer, chain_signal_ud2 } },
 	  restorer, .described = true },
 	{ { "signal without SA_SIGINFO", chain_signal, 0,
-	    { HANDLED(restorer), chain_signal_ud2 } },
+	    { leaf_bad_fp_ip, handler_return, restorer, chain_signal_ud2 } },
 	  restorer, PLAIN, .described = true },
 	{ { "signal, restorer of another length", chain_signal, 0,
-	    { HANDLED(restorer_short), chain_signal_ud2 } },
+	    { leaf_bad_fp_ip, handler_return, restorer_short, chain_signal_ud2 } },
 	  restorer_short, .described = true },
 	{ { "signal, restorer known by its mark", chain_signal, 0,
-	    { HANDLED(restorer_marked), chain_signal_ud2 } },
+	    { leaf_bad_fp_ip, handler_return, restorer_marked, chain_signal_ud2 } },
 	  restorer_marked },
 	{ { "signal on a lower stack", chain_signal, 0,
-	    { HANDLED(restorer), chain_signal_ud2 } },
+	    { leaf_bad_fp_ip, handler_return, restorer, chain_signal_ud2 } },
 	  restorer, ON_A_LOWER_STACK, .described = true },
 	{ { "signal in a signal", chain_signal, 0,
-	    { HANDLED(restorer), handler_ud2, restorer, chain_signal_ud2 } },
+	    { leaf_bad_fp_ip, handler_return, restorer, handler_ud2, restorer, chain_signal_ud2 } },
 	  restorer, NESTED, .described = true },
 	{ { "signal in a signal on a lower stack", chain_signal, 0,
-	    { HANDLED(restorer), handler_ud2, restorer, chain_signal_ud2 } },
+	    { leaf_bad_fp_ip, handler_return, restorer, handler_ud2, restorer, chain_signal_ud2 } },
 	  restorer, ON_A_LOWER_STACK, .described = true },
 	{ { "signal at a function's first instruction", chain_signal_first, 0,
-	    { HANDLED(restorer), signal_first_ud2, chain_signal_first_return } },
+	    { leaf_bad_fp_ip, handler_return, restorer, signal_first_ud2, chain_signal_first_return } },
 	  restorer, .described = true },
 	{ { "signal in a prologue", chain_signal_prologue, 0,
-	    { HANDLED(restorer), signal_prologue_ud2, chain_signal_prologue_return } },
+	    { leaf_bad_fp_ip, handler_return, restorer, signal_prologue_ud2, chain_signal_prologue_return } },
 	  restorer, .described = true },
 	{ { "signal in an epilogue", chain_signal_epilogue, 0,
-	    { HANDLED(restorer), chain_signal_epilogue_ud2 } },
+	    { leaf_bad_fp_ip, handler_return, restorer, chain_signal_epilogue_ud2 } },
 	  restorer, .described = true },
 	{ { "signal, CFA in another register", chain_signal_r10, 0,
-	    { HANDLED(restorer), chain_signal_r10_ud2 } },
+	    { leaf_bad_fp_ip, handler_return, restorer, chain_signal_r10_ud2 } },
 	  restorer, .described = true },
 
 	{ { "coroutine", chain_coroutine, 0,
-	    { HANDLED(restorer), coroutine_ud2 }, true },
+	    { leaf_bad_fp_ip, handler_return, restorer, coroutine_ud2 }, true },
 	  restorer, .described = true },
 	{ { "coroutine, signal on a higher stack", chain_coroutine, 0,
-	    { HANDLED(restorer), coroutine_ud2 }, true },
+	    { leaf_bad_fp_ip, handler_return, restorer, coroutine_ud2 }, true },
 	  restorer, ON_A_HIGHER_STACK, .described = true },
 	{ { "frame in another mapping", chain_left, 0,
 	    { leaf_ip, chain_left_return }, true }, .described = true },
@@ -110,7 +108,7 @@ static const struct walk walks[] = {
 /* Take SIGILL as a walk wants it, with @high as the higher stack. */
 static int take_signal(const struct walk *walk, void *high, size_t size)
 {
-	static char low[32768] __attribute__((aligned(16)));
+	static __int128 low[2048];
 	struct kernel_stack stack = { low, 0, sizeof(low) };
 	struct kernel_sigaction action = {
 		.handler = handler,
@@ -138,7 +136,7 @@ static bool is_nested(const struct walk *walk)
 
 static int walk_once(const struct walk *walk)
 {
-	char high[32768] __attribute__((aligned(16)));
+	__int128 high[2048];
 	int ret;
 
 	ENTER();
@@ -217,7 +215,7 @@ static void expect_possible(const struct walk *walk, struct possible *possible)
  */
 static bool walk_by_clock(const struct walk *walk)
 {
-	char high[32768] __attribute__((aligned(16)));
+	__int128 high[2048];
 	bool nested = is_nested(walk);
 	static struct possible possible;
 	static struct sampler clock;
