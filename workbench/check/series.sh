@@ -23,26 +23,35 @@ am_same_tree() {
 }
 
 checkpatch() {
-	local dictionary=$BUILD/check/codespell commit ignore
+	local dictionary=$BUILD/check/codespell
 
 	mkdir -p "${dictionary%/*}"
 	# Manual pages have a macro Nd, which is not a typing error.
 	python3 -c 'import codespell_lib as c; print(c.__path__[0] + "/data/dictionary.txt")' |
 		xargs grep -v '^nd->' >"$dictionary"
 	cd "$TREE"
-	for commit in $(git rev-list --reverse "$(base)..HEAD"); do
-		# MAINTAINERS is changed, once, at its end.
-		ignore=FILE_PATH_CHANGES,GIT_COMMIT_ID
-		# Trace events have a layout of their own.
-		[ -z "$(git diff --name-only "$commit^" "$commit" -- include/trace)" ] ||
-			ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
-		# uprobes use this RCU, which checkpatch does not know.
-		[ -z "$(git diff --name-only "$commit^" "$commit" -- kernel/events/uprobes.c)" ] ||
-			ignore+=,RCU_TASKS_TRACE
-		# The series is signed off by who mails it.
-		scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" \
-			--codespell --codespellfile "$dictionary" --git "$commit" || return
-	done
+	export dictionary
+	export -f checkpatch_commit
+	# With all the words of codespell a large commit takes minutes.
+	git rev-list "$(base)..HEAD" |
+		xargs -P "${JOBS:-$(nproc)}" -I {} bash -c 'checkpatch_commit {} || exit 1'
+}
+
+checkpatch_commit() { # COMMIT
+	# MAINTAINERS is changed, once, at its end.
+	local ignore=FILE_PATH_CHANGES,GIT_COMMIT_ID report
+
+	# Trace events have a layout of their own.
+	[ -z "$(git diff --name-only "$1^" "$1" -- include/trace)" ] ||
+		ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+	# uprobes use this RCU, which checkpatch does not know.
+	[ -z "$(git diff --name-only "$1^" "$1" -- kernel/events/uprobes.c)" ] ||
+		ignore+=,RCU_TASKS_TRACE
+	# The series is signed off by who mails it.
+	report=$(scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" \
+		--codespell --codespellfile "$dictionary" --git "$1" 2>&1) && return
+	printf '%s\n%s\n' "$(git log -1 --format=%s "$1")" "$report"
+	return 1
 }
 
 rustfmt_clean() {
