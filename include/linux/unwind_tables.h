@@ -62,7 +62,7 @@ struct unwind_tables_place {
 
 /*
  * What the lookups of one stack may cost, in rows stepped over (to find a
- * function counts as 32). 510 frames with 64 rows each are just below it, and
+ * function, with its first rows, counts as 32). 510 frames with 64 rows each are just below it, and
  * whatever is in the tables, a walk takes less than two million instructions.
  */
 #define UNWIND_TABLES_BUDGET	(48 * 1024)
@@ -93,8 +93,6 @@ int __unwind_tables_remove(struct mm_struct *mm, struct unwind_table_info *info)
 bool __unwind_tables_next(struct mm_struct *mm, unsigned long from,
 			  struct unwind_table_info *info);
 void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
-int __unwind_tables_lookup(struct unwind_tables *tables, unsigned long ip,
-			   struct unwind_user_frame *frame, struct unwind_tables_walk *walk);
 int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
 void unwind_tables_not_dupped(void);
@@ -125,33 +123,35 @@ static inline bool unwind_tables_on(void)
 /**
  * unwind_tables_start - Get ready to look up a stack's addresses
  * @walk: What its lookups share, zeroed
+ * @mm:	  current->mm
+ *
+ * Context: Any.
+ * Return: Whether there is anything to look up.
  */
-static inline void unwind_tables_start(struct unwind_tables_walk *walk)
+static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
+				       struct mm_struct *mm)
 {
+	/* Pairs with the cmpxchg() that publishes a new registry. */
+	walk->tables = smp_load_acquire(&mm->unwind_tables);
 	walk->budget = UNWIND_TABLES_BUDGET;
+
+	return walk->tables;
 }
 
 /**
  * unwind_tables_lookup - Find the rule for an address in the current process
- * @mm:	    current->mm
  * @ip:	    The address
  * @frame:  Where to put the rule
- * @walk:   What all lookups of the stack share, from unwind_tables_start()
+ * @walk:   What all lookups of the stack share, from unwind_tables_start(), which
+ *	    has said that there is something
  *
  * Context: Faultable: the tables are in user memory.
  * Return: 0 and @frame; -ENOENT if no table says anything about @ip, -EFAULT
  *	   if the table could not be read, -EINVAL if it is malformed, or
  *	   -E2BIG if the budget is used up.
  */
-static inline int unwind_tables_lookup(struct mm_struct *mm, unsigned long ip,
-				       struct unwind_user_frame *frame,
-				       struct unwind_tables_walk *walk)
-{
-	/* Pairs with the cmpxchg() that publishes a new registry. */
-	struct unwind_tables *tables = smp_load_acquire(&mm->unwind_tables);
-
-	return tables ? __unwind_tables_lookup(tables, ip, frame, walk) : -ENOENT;
-}
+int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
+			 struct unwind_tables_walk *walk);
 
 /**
  * unwind_tables_lookup_vdso - Find the rule for an address in the vDSO
@@ -256,10 +256,13 @@ static inline bool unwind_tables_on(void)
 	return false;
 }
 
-static inline void unwind_tables_start(struct unwind_tables_walk *walk) {}
+static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
+				       struct mm_struct *mm)
+{
+	return false;
+}
 
-static inline int unwind_tables_lookup(struct mm_struct *mm, unsigned long ip,
-				       struct unwind_user_frame *frame,
+static inline int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
 				       struct unwind_tables_walk *walk)
 {
 	return -ENOENT;

@@ -120,7 +120,7 @@ stacks="frame_pointer_test sframe_test walk_test frame_pointer_uprobe_test sfram
 	moment_test"
 # Those that register tables themselves.
 registration="register_test lifetime_test fork_test exec_test verdict_test observe_test
-	fault_test race_test rules_test reads_test hostile_test example"
+	fault_test race_test rules_test reads_test hostile_test end_test example"
 
 # Those that sample the vDSO, which is built without a table if not with GNU tools.
 vdso="vdso_frame_pointer_test vdso_sframe_test"

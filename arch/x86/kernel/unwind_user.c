@@ -78,9 +78,27 @@ static const struct {
 	{ 7, 5, { 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
 };
 
+/* What comes after the call in the functions that programs and threads start with. */
+static const struct {
+	bool program;
+	unsigned int len;
+	u8 code[10];
+} last_calls[] = {
+	/* hlt: _start of glibc */
+	{ true, 1, { 0xf4 } },
+	/* mov %rax, %rdi; mov $__NR_exit, %eax; syscall: clone3() of glibc */
+	{ false, 10, { 0x48, 0x89, 0xc7, 0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
+	/* mov %eax, %edi; mov $__NR_exit, %eax; syscall */
+	{ false, 9, { 0x89, 0xc7, 0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
+	/* mov %eax, %edi; xor %eax, %eax; mov $__NR_exit, %al; syscall: clone() of musl */
+	{ false, 8, { 0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05 } },
+};
+
 static bool is_at(unsigned long ip, const u8 *code, unsigned int len)
 {
-	u8 there[sizeof(restorers[0].code)];
+	u8 there[sizeof(last_calls[0].code)];
+
+	static_assert(sizeof(there) >= sizeof(restorers[0].code));
 
 	return !copy_from_user(there, (void __user *)ip, len) && !memcmp(there, code, len);
 }
@@ -107,13 +125,33 @@ bool arch_unwind_user_is_restorer(const struct unwind_user_state *state)
 }
 
 /**
+ * arch_unwind_user_is_last_call - Whether nothing comes after the current frame's call
+ * @state:   The frame, which is a caller's
+ * @program: Whether its place is that of the first one of a program
+ *
+ * Context: Faultable.
+ * Return: Whether the code at the return address ends the thread; or cannot go
+ *	   on, as abort() cannot either, if @program.
+ */
+bool arch_unwind_user_is_last_call(const struct unwind_user_state *state, bool program)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(last_calls); i++) {
+		if (last_calls[i].program && !program)
+			continue;
+		if (is_at(state->ip, last_calls[i].code, last_calls[i].len))
+			return true;
+	}
+	return false;
+}
+
+/**
  * arch_unwind_user_interrupted - The registers of what a signal interrupted
  * @state:	 The frame of the restorer
  * @interrupted: Where to put them
  *
  * Context: Faultable.
- * Return: 0; -EFAULT if the signal's frame is not on the stack; -EINVAL if it
- *	   is none, or what was interrupted is not 64-bit code.
+ * Return: 0; -EFAULT if the signal's frame cannot be read; -EINVAL if it is not
+ *	   on the stack, or what was interrupted is not 64-bit code.
  */
 int arch_unwind_user_interrupted(const struct unwind_user_state *state,
 				 struct unwind_user_interrupted *interrupted)
@@ -125,7 +163,7 @@ int arch_unwind_user_interrupted(const struct unwind_user_state *state,
 
 	if (state->sp < state->stack_start || state->sp >= state->stack_end ||
 	    state->stack_end - state->sp < sizeof(struct ucontext))
-		return -EFAULT;
+		return -EINVAL;
 	if (copy_from_user(&saved, (void __user *)context, len))
 		return -EFAULT;
 	regs.cs = saved.cs;

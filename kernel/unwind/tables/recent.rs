@@ -60,16 +60,10 @@ impl Recent {
         self.text_end = self.text_start;
     }
 
-    /// Whether the section's text holds address `pc`.
+    /// The section and its table's header, if the section's text holds address `pc`.
     #[inline]
-    pub(crate) fn holds(&self, pc: usize) -> bool {
-        self.text_start <= pc && pc < self.text_end
-    }
-
-    /// The section and its table's header, if there is one.
-    #[inline]
-    pub(crate) fn get(&self) -> Option<(&Section, &Header)> {
-        (self.text_start < self.text_end).then(|| {
+    pub(crate) fn at(&self, pc: usize) -> Option<(&Section, &Header)> {
+        (self.text_start <= pc && pc < self.text_end).then(|| {
             // SAFETY: By the type invariants: the text is not empty.
             unsafe {
                 (

@@ -198,10 +198,10 @@ impl Registry {
         recent: &mut Recent,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        if !recent.holds(pc) {
+        if recent.at(pc).is_none() {
             self.open(pc, recent)?;
         }
-        let (section, header) = recent.get().ok_or(Error::NotFound)?;
+        let (section, header) = recent.at(pc).ok_or(Error::NotFound)?;
         let memory = UserMemory::new(section.table);
         let rule = header.rule(&memory, section.table as u64, pc as u64, budget);
 

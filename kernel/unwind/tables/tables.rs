@@ -244,17 +244,17 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
 ///
 /// # Safety
 ///
-/// `tables` must be what `current->mm` points to. `frame` must be valid for writing, `walk` for
-/// reading and writing; its section must be zeroes or from the last call.
+/// `frame` must be valid for writing, `walk` for reading and writing. Its `tables` must be what
+/// `current->mm` points to, its `recent` zeroes or from the last call.
 #[export]
-pub unsafe extern "C" fn __unwind_tables_lookup(
-    tables: *mut bindings::unwind_tables,
+pub unsafe extern "C" fn unwind_tables_lookup(
     ip: usize,
     frame: *mut bindings::unwind_user_frame,
     walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
-    // SAFETY: A registry lives as long as its address space has users, and `current` is one.
-    let registry = unsafe { &*tables.cast::<Registry>() };
+    // SAFETY: By the requirement of this function; a registry lives as long as its address space
+    // has users, and `current` is one.
+    let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
     // SAFETY: By the requirement of this function.
     let (recent, units) = unsafe {
         (

@@ -61,7 +61,8 @@ pub(crate) trait Reader {
 pub(crate) struct Budget(u32);
 
 impl Budget {
-    /// What it costs to find a function: at most 28 comparisons, and some reading.
+    /// What it costs to find a function: at most 28 comparisons, and its first rows if they are
+    /// usual ones.
     pub(super) const FIND: u32 = 32;
 
     /// A budget of `units`.
@@ -72,13 +73,6 @@ impl Budget {
     /// What is left of it.
     pub(crate) fn left(&self) -> u32 {
         self.0
-    }
-
-    /// Takes `units` from what is left, which must be more.
-    #[inline]
-    pub(super) fn take(&mut self, units: u32) {
-        // Cannot wrap: there is more.
-        self.0 = self.0.wrapping_sub(units);
     }
 
     /// Takes `units` from what is left, or all that is; says how much.

@@ -13,7 +13,7 @@
 /// # Invariants
 ///
 /// - An offset whose source is [`Source::UNCHANGED`] is zero.
-/// - `cfa_source` is [`Source::UNCHANGED`] if and only if `flags` has [`Rule::OUTERMOST`] or
+/// - The CFA's source is [`Source::UNCHANGED`] if and only if the flags have [`Rule::OUTERMOST`] or
 ///   [`Rule::NO_ROWS`], else a register or what one points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -21,10 +21,9 @@ pub(crate) struct Rule {
     cfa_offset: i32,
     ra_offset: i32,
     fp_offset: i32,
-    cfa_source: Source,
-    ra_source: Source,
-    fp_source: Source,
-    flags: u8,
+    /// The [`Source`]s of the CFA, the return address and the frame pointer, and the flags: four
+    /// bytes, in one word because a lookup writes one sooner than four.
+    sources: u32,
 }
 
 // A rule is passed by value and kept by the thousand.
@@ -152,10 +151,7 @@ impl Rule {
             cfa_offset: 0,
             ra_offset: 0,
             fp_offset: 0,
-            cfa_source: Source::UNCHANGED,
-            ra_source: Source::UNCHANGED,
-            fp_source: Source::UNCHANGED,
-            flags,
+            sources: u32::from_ne_bytes([0, 0, 0, flags]),
         }
     }
 
@@ -173,45 +169,51 @@ impl Rule {
             cfa_offset,
             ra_offset,
             fp_offset,
-            cfa_source,
-            ra_source,
-            fp_source,
-            flags: 0,
+            sources: u32::from_ne_bytes([cfa_source.0, ra_source.0, fp_source.0, 0]),
         })
     }
 
-    /// The same rule, of a frame below which a signal interrupted the caller.
-    pub(crate) fn with_signal(mut self, signal: bool) -> Self {
-        if signal {
-            self.flags |= Self::SIGNAL;
-        }
+    fn with_flags(mut self, more: u8) -> Self {
+        let [cfa, ra, fp, flags] = self.sources.to_ne_bytes();
+
+        self.sources = u32::from_ne_bytes([cfa, ra, fp, flags | more]);
         self
     }
 
+    fn flags(&self) -> u8 {
+        let [_, _, _, flags] = self.sources.to_ne_bytes();
+
+        flags
+    }
+
+    /// The same rule, of a frame below which a signal interrupted the caller.
+    pub(crate) fn with_signal(self, signal: bool) -> Self {
+        self.with_flags(if signal { Self::SIGNAL } else { 0 })
+    }
+
     /// The same rule, with a return address that is signed.
-    pub(crate) fn with_signed_ra(mut self, key: Option<Key>) -> Self {
-        self.flags |= match key {
+    pub(crate) fn with_signed_ra(self, key: Option<Key>) -> Self {
+        self.with_flags(match key {
             None => 0,
             Some(Key::A) => Self::SIGNED,
             Some(Key::B) => Self::SIGNED | Self::KEY_B,
-        };
-        self
+        })
     }
 
     /// Whether there is no caller.
     #[allow(dead_code, reason = "for tests and tools")]
     pub(crate) fn is_outermost(&self) -> bool {
-        self.flags & Self::OUTERMOST != 0
+        self.flags() & Self::OUTERMOST != 0
     }
 
     /// Whether a signal interrupted the caller: then its address is exact, not one after a call.
     pub(crate) fn is_signal(&self) -> bool {
-        self.flags & Self::SIGNAL != 0
+        self.flags() & Self::SIGNAL != 0
     }
 
     /// Whether the return address is signed, and how.
     pub(crate) fn signed_ra(&self) -> Option<Key> {
-        match (self.flags & Self::SIGNED, self.flags & Self::KEY_B) {
+        match (self.flags() & Self::SIGNED, self.flags() & Self::KEY_B) {
             (0, _) => None,
             (_, 0) => Some(Key::A),
             _ => Some(Key::B),
@@ -220,16 +222,22 @@ impl Rule {
 
     /// The CFA; [`Value::Unchanged`] if nothing is said about registers.
     pub(crate) fn cfa(&self) -> Value {
-        Value::join(self.cfa_source, self.cfa_offset)
+        let [source, ..] = self.sources.to_ne_bytes();
+
+        Value::join(Source(source), self.cfa_offset)
     }
 
     /// The return address. Unchanged, it is in the register that calls leave it in.
     pub(crate) fn ra(&self) -> Value {
-        Value::join(self.ra_source, self.ra_offset)
+        let [_, source, ..] = self.sources.to_ne_bytes();
+
+        Value::join(Source(source), self.ra_offset)
     }
 
     /// The caller's frame pointer.
     pub(crate) fn fp(&self) -> Value {
-        Value::join(self.fp_source, self.fp_offset)
+        let [_, _, source, _] = self.sources.to_ne_bytes();
+
+        Value::join(Source(source), self.fp_offset)
     }
 }

@@ -16,15 +16,27 @@ struct sampler {
 	int fd;
 	struct perf_event_mmap_page *page;
 	const unsigned char *ring;
-	/* The record that is looked at, less its header. */
+	/* The record that is looked at, less its header, and that one's misc. */
 	unsigned long words[MAX_CHAIN + 8];
+	unsigned short misc;
 };
 
 /* A user stack as a sample has it: topmost first. */
 struct chain {
 	unsigned int nr;
+	/* An enum perf_callchain_end; or 0 if the kernel does not say. */
+	unsigned char end;
+	/* A frame was found by frame pointer. */
+	bool guessed;
 	unsigned long ips[MAX_CHAIN];
 };
+
+static inline void chain_set_end(struct chain *chain, unsigned short misc)
+{
+	chain->end = (misc & PERF_RECORD_MISC_CALLCHAIN_END_MASK) >>
+		     PERF_RECORD_MISC_CALLCHAIN_END_SHIFT;
+	chain->guessed = misc & PERF_RECORD_MISC_CALLCHAIN_GUESSED;
+}
 
 /* The number in a small file, or a negative errno. */
 static inline long read_number(const char *path)
@@ -152,6 +164,7 @@ static inline int sampler_record(struct sampler *sampler)
 		return -1;
 	ring_copy(sampler, tail + sizeof(header), sampler->words, header.size - sizeof(header));
 	__atomic_store_n(&sampler->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
+	sampler->misc = header.misc;
 	return header.type;
 }
 
@@ -206,6 +219,7 @@ static inline const char *sampler_chain(struct sampler *sampler, struct chain *c
 				break;
 			for (unsigned long i = 0; i < nr; i++)
 				chain->ips[chain->nr++] = ips[i];
+			chain_set_end(chain, header.misc);
 			break;
 		case PERF_RECORD_LOST:
 			error = "lost records";
@@ -259,6 +273,7 @@ static inline int sampler_each(struct sampler *sampler, struct chain *chain,
 		case PERF_RECORD_CALLCHAIN_DEFERRED:
 			chain->nr = nr;
 			memcpy(chain->ips, &words[2], nr * sizeof(words[0]));
+			chain_set_end(chain, sampler->misc);
 			if (!samples || words[0] != cookie) {
 				ksft_print_msg("stack without a sample\n");
 				good = -1;

@@ -23,6 +23,10 @@ struct scenario {
 	const char *labels[10];
 	/* The last of them is the end of the stack. */
 	bool ends;
+	/* How it ends, if not completely. */
+	unsigned char end;
+	/* Whether a frame is found by frame pointer, though others have tables. */
+	bool guessed;
 };
 
 /* Where the functions of this file that are on the stack return to. */
@@ -58,6 +62,21 @@ static void print_difference(const struct chain *chain, const struct chain *expe
 			       i < expected->nr ? expected->ips[i] : 0);
 }
 
+#ifdef SFRAME
+#define BY_FRAME_POINTER	false
+#else
+#define BY_FRAME_POINTER	true
+#endif
+
+/* Whether the kernel says how the stack ended, if it says anything. */
+static bool ends_as(const struct scenario *scenario, const struct chain *chain)
+{
+	if (!chain->end)
+		return true;
+	return chain->end == (scenario->end ?: PERF_CALLCHAIN_END_COMPLETE) &&
+	       chain->guessed == (scenario->guessed || BY_FRAME_POINTER);
+}
+
 /* Sample a scenario; returns 0, OTHER_STACK or NOT_SAMPLED. */
 static int sample(const struct scenario *scenario, bool quiet)
 {
@@ -86,6 +105,11 @@ static int sample(const struct scenario *scenario, bool quiet)
 	    memcmp(chain.ips, expected.ips, chain.nr * sizeof(chain.ips[0]))) {
 		if (!quiet)
 			print_difference(&chain, &expected);
+		return OTHER_STACK;
+	}
+	if (!ends_as(scenario, &chain)) {
+		if (!quiet)
+			ksft_print_msg("end %u, guessed %d\n", chain.end, chain.guessed);
 		return OTHER_STACK;
 	}
 	return 0;

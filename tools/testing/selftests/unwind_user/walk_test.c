@@ -57,7 +57,8 @@ static const struct walk walks[] = {
 	{ { "tail call", chain_tail, 0,
 	    { leaf_bad_fp_ip, chain_tail_return } }, .described = true },
 	{ { "assembly that is not described", chain_undescribed, 0,
-	    { leaf_ip, undescribed_return, chain_undescribed_return } } },
+	    { leaf_ip, undescribed_return, chain_undescribed_return },
+	    .guessed = true } },
 
 	{ { "signal", chain_signal, 0, { leaf_bad_fp_ip, handler_return,
 	      restorer, chain_signal_ud2 } },
@@ -102,10 +103,11 @@ static const struct walk walks[] = {
 	    { leaf_bad_fp_ip, handler_return, restorer, coroutine_ud2 }, true },
 	  restorer, ON_A_HIGHER_STACK, .described = true },
 	{ { "frame in another mapping", chain_left, 0,
-	    { leaf_ip, chain_left_return }, true }, .described = true },
+	    { leaf_ip, chain_left_return }, true, PERF_CALLCHAIN_END_BAD_FRAME },
+	  .described = true },
 	{ { "frame pointers in a circle", chain_cycle, 0,
 	    { leaf_ip, undescribed_return, cycle_return, undescribed_return, cycle_return },
-	    true } },
+	    true, PERF_CALLCHAIN_END_NO_INFO, true } },
 };
 
 /* Take SIGILL as a walk wants it, with @high as the higher stack. */
@@ -158,6 +160,8 @@ static int walk_once(const struct walk *walk)
 struct possible {
 	struct chain scenario, callers;
 	bool ends;
+	/* How one that ends ends. */
+	unsigned char end;
 };
 
 /* Once its handler is done, what a signal interrupted goes on behind the ud2. */
@@ -182,15 +186,29 @@ static bool is_tail_of(const struct chain *chain, const struct chain *whole)
 	return true;
 }
 
+/* All stacks are complete but those of the scenario that ends elsewhere. */
+static bool ends_possibly(const struct chain *chain, const struct possible *possible)
+{
+	bool first = chain->ips[chain->nr - 1] == (unsigned long)start_return;
+
+	if (chain->guessed)
+		return false;
+	if (first || !possible->end)
+		return chain->end == PERF_CALLCHAIN_END_COMPLETE;
+	return chain->end == possible->end;
+}
+
 static bool is_possible(const struct chain *chain, const void *arg)
 {
 	const struct possible *possible = arg;
 
 	/* Without its callers there is no stack but one that ends. */
 	if (chain->nr >= (possible->ends ? 1 : callers.nr + 2) &&
+	    (!chain->end || ends_possibly(chain, possible)) &&
 	    (is_tail_of(chain, &possible->scenario) || is_tail_of(chain, &possible->callers)))
 		return true;
-	ksft_print_msg("not a stack that there is, %u frames:\n", chain->nr);
+	ksft_print_msg("not a stack that there is, %u frames, end %u, guessed %d:\n",
+		       chain->nr, chain->end, chain->guessed);
 	for (unsigned int i = 0; i < chain->nr; i++)
 		ksft_print_msg("%u: 0x%lx\n", i, chain->ips[i]);
 	return false;
@@ -200,6 +218,7 @@ static bool is_possible(const struct chain *chain, const void *arg)
 static void expect_possible(const struct walk *walk, struct possible *possible)
 {
 	possible->ends = walk->scenario.ends;
+	possible->end = walk->scenario.end;
 	possible->scenario.nr = 0;
 	for (unsigned int i = 0; walk->scenario.labels[i]; i++)
 		expect(&possible->scenario, walk->scenario.labels[i]);

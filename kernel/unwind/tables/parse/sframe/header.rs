@@ -183,15 +183,18 @@ impl<A: Abi> Header<A> {
         };
         let function = Function::at(self, place)?;
         if !function.holds(pc) {
-            return self.rule_of_hidden(reader, base, pc, place, budget);
+            let rule = self.rule_of_hidden(reader, base, pc, place, budget)?;
+            return Ok(rule);
         }
 
         // The function holds `pc`, so this is below its size.
         let wanted = pc.wrapping_sub(function.start) as u32;
-        match quick::rule::<A>(place, function.size, wanted, budget) {
-            Some(rule) => Ok(rule),
-            None => self.rule_at(reader, pc, place, budget),
+        if let Some(rule) = quick::rule::<A>(place, function.size, wanted) {
+            return Ok(rule);
         }
+        // Not as it comes back: the usual rule need not be where an unusual one is put.
+        let rule = self.rule_at(reader, pc, place, budget)?;
+        Ok(rule)
     }
 
     /// The same if the function at `place` does not hold `pc`.

@@ -6,10 +6,7 @@
 //! or wrong, is left to a [`Walk`](super::row::Walk), which has an answer for everything.
 
 use super::{
-    super::{
-        reader::Budget,
-        Rule, //
-    },
+    super::Rule,
     abi::Abi,
     row::{
         Attribute,
@@ -25,20 +22,15 @@ use super::{
 };
 
 /// The rule of the row for `wanted`, counted from the start of a function of `size` bytes at
-/// `place`. None says nothing, and costs nothing.
+/// `place`. None says nothing.
+///
+/// These few rows are paid for with the search.
 #[inline(always)]
-pub(super) fn rule<A: Abi>(
-    place: &Place,
-    size: u32,
-    wanted: u32,
-    budget: &mut Budget,
-) -> Option<Rule> {
+pub(super) fn rule<A: Abi>(place: &Place, size: u32, wanted: u32) -> Option<Rule> {
     let bytes = &place.bytes;
     // Where a row may start, so that its information byte is there.
     let last = (place.filled as usize).checked_sub(2)?.min(FIRST - 2);
-    let rows = Attribute::rows_of_usual::<A>(*bytes.first_chunk()?)?;
-    let affordable = budget.left().min(rows.into());
-    let mut left = affordable;
+    let mut left = Attribute::rows_of_usual::<A>(*bytes.first_chunk()?)?;
     let mut at = Attribute::SIZE;
     let mut before = -1;
     let mut found = 0;
@@ -58,17 +50,17 @@ pub(super) fn rule<A: Abi>(
             }
             break;
         }
-        let length = *Lengths::<A>::DEFAULT.get(usize::from(info))?;
+        let length = usize::from(*Lengths::<A>::DEFAULT.get(usize::from(info))?);
         // A start of one byte is no negative number.
         if start as i32 <= before || length == 0 {
             return None;
         }
         before = start as i32;
         found = at;
-        at = at.wrapping_add(1).wrapping_add(length.into());
+        at = at.wrapping_add(length).wrapping_add(1);
         if left == 0 {
-            // All rows, or all that can be paid for, are at or below `wanted`.
-            if at > last.wrapping_add(2) || affordable != u32::from(rows) {
+            // All rows are at or below `wanted`.
+            if at > last.wrapping_add(2) {
                 return None;
             }
             break;
@@ -79,10 +71,8 @@ pub(super) fn rule<A: Abi>(
         return None;
     }
     let (_, info) = A::start_and_info(peek(bytes, found)?, Width::One);
-    let rule = default_rule::<A>(info, peek(bytes, found.wrapping_add(2))?)?;
 
-    budget.take(affordable.wrapping_sub(left));
-    Some(rule)
+    default_rule::<A>(info, peek(bytes, found.wrapping_add(2))?)
 }
 
 #[inline(always)]

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How stacks end, each way there is, as a perf record says it, a trace event, and
+ * the counters of all.
+ */
+#include "../kselftest_harness.h"
+
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+#include "tables.h"
+#include "scene.h"
+#include "hostile.h"
+
+#define COUNTERS	"/sys/kernel/debug/unwind_user/ends"
+/* As many frames as a stack can have. */
+#define MOST_FRAMES	510
+
+FIXTURE(end) {
+	struct scene scene;
+};
+
+FIXTURE_SETUP(end)
+{
+	int error;
+
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	error = -scene_make(&self->scene);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, error);
+	ASSERT_EQ(0, error);
+}
+
+FIXTURE_TEARDOWN(end)
+{
+}
+
+#define CHAIN	(self->scene.chain)
+
+/* How the stack ends of which the callers were looked at last. */
+#define EXPECT_END(how, by_frame_pointer) do {				\
+	EXPECT_EQ(PERF_CALLCHAIN_END_##how, CHAIN.end);			\
+	EXPECT_EQ(by_frame_pointer, CHAIN.guessed);			\
+} while (0)
+
+/* --- Complete --- */
+
+TEST_F(end, complete)
+{
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+	EXPECT_END(COMPLETE, false);
+
+	NO_RULES();
+	RULE(BY_SP(8));
+	RULE(OUTERMOST);
+	WORD(0x00) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(COMPLETE, false);
+}
+
+/* Functions from the first without a rule on are known by frame pointers. */
+static void chain_of_frame_pointers(struct scene *scene)
+{
+	unsigned long *stack = (unsigned long *)scene->stack;
+
+	scene_no_rules(scene);
+	scene_rule(scene, BY_SP(8));
+	scene->frame.regs.bp = (unsigned long)&stack[0x10];
+	stack[0] = scene_return(scene, 1);
+	stack[0x10] = (unsigned long)&stack[0x20];
+	stack[0x11] = scene_return(scene, 2);
+	stack[0x20] = 0;
+	stack[0x21] = scene_return(scene, 3);
+}
+
+TEST_F(end, complete_by_frame_pointers)
+{
+	static const unsigned char exits[][10] = {
+		/* mov %rax, %rdi; mov $__NR_exit, %eax; syscall */
+		{ 0x48, 0x89, 0xc7, 0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05 },
+		/* mov %eax, %edi; mov $__NR_exit, %eax; syscall */
+		{ 0x89, 0xc7, 0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x90 },
+		/* mov %eax, %edi; xor %eax, %eax; mov $__NR_exit, %al; syscall */
+		{ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05, 0x90, 0x90 },
+	};
+	unsigned char *last = (unsigned char *)RETURN(3);
+
+	chain_of_frame_pointers(&self->scene);
+	for (unsigned int i = 0; i < ARRAY_SIZE(exits); i++) {
+		memcpy(last, exits[i], sizeof(exits[i]));
+		EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+		EXPECT_END(COMPLETE, true);
+		/* Of another frame pointer, or with a byte less, it says nothing. */
+		WORD(0x100) = 1;
+		EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+		EXPECT_END(NO_INFO, true);
+		WORD(0x100) = 0;
+		for (unsigned int j = 0; j < sizeof(exits[i]) && exits[i][j] != 0x90; j++) {
+			last[j] ^= 1;
+			EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+			EXPECT_END(NO_INFO, true);
+			last[j] ^= 1;
+		}
+	}
+	/* What no program or thread starts with: hlt, as abort() has it. */
+	memset(last, 0xf4, sizeof(exits[0]));
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	EXPECT_END(NO_INFO, true);
+}
+
+/* --- Incomplete --- */
+
+TEST_F(end, no_information)
+{
+	/* Nothing but registers, and they say nothing. */
+	REGS.bp = 0;
+	EXPECT_NO_CALLERS();
+	EXPECT_END(NO_INFO, false);
+	REGS.bp = 0x1238;
+	EXPECT_NO_CALLERS();
+	EXPECT_END(NO_INFO, false);
+
+	/* A caller that no table describes. */
+	RULE(BY_SP(8));
+	WORD(0x00) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO, false);
+
+	/* A guess at its caller, and none at that one's. */
+	REGS.bp = AT(0x80);
+	WORD(0x80) = 0;
+	WORD(0x88) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_END(NO_INFO, true);
+
+	/* A guess that is no code. */
+	WORD(0x88) = AT(0);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO, false);
+
+	/* A register that is not known in callers. */
+	NO_RULES();
+	RULE(BY_SP(8));
+	RULE(FLEXIBLE(REG(R12), 8));
+	REGS.r12 = AT(0x100);
+	WORD(0xf8 + 8) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO, false);
+}
+
+TEST_F(end, fault_of_the_table)
+{
+	RULE(OUTERMOST);
+	REGS.bp = 0;
+	/* As nothing is known of the table yet, it has to be read. */
+	ASSERT_EQ(0, mprotect(self->scene.table, SCENE_TABLE, PROT_NONE));
+	scene_enter(&self->scene.frame);
+	EXPECT_EQ(NULL, sampler_chain(&self->scene.sampler, &CHAIN));
+	EXPECT_EQ(1, CHAIN.nr);
+	EXPECT_END(FAULT, false);
+	/* It is not lost. */
+	ASSERT_EQ(0, mprotect(self->scene.table, SCENE_TABLE, PROT_READ | PROT_WRITE));
+	EXPECT_NO_CALLERS();
+	EXPECT_END(COMPLETE, false);
+}
+
+/* A stack whose next page is beyond the end of its file. */
+TEST_F(end, fault_of_the_stack)
+{
+	int fd = syscall(__NR_memfd_create, "stack", 0);
+	unsigned char *stack;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, PAGE));
+	stack = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, stack);
+
+	RULE(BY_SP(0x1100));
+	RULE(OUTERMOST);
+	REGS.sp = (unsigned long)stack;
+	EXPECT_NO_CALLERS();
+	EXPECT_END(FAULT, false);
+
+	ASSERT_EQ(0, ftruncate(fd, 2 * PAGE));
+	*(unsigned long *)(stack + 0x10f8) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(COMPLETE, false);
+}
+
+TEST_F(end, malformed)
+{
+	RULE(BY_SP(8));
+	REGS.bp = 0;
+	WORD(0x00) = RETURN(1);
+	self->scene.table[2] = 9;	/* the version */
+	EXPECT_NO_CALLERS();
+	EXPECT_END(MALFORMED, false);
+	/* It is known by now. */
+	scene_enter(&self->scene.frame);
+	EXPECT_EQ(NULL, sampler_chain(&self->scene.sampler, &CHAIN));
+	EXPECT_END(MALFORMED, false);
+
+	/* A guess helps, as far as it goes. */
+	REGS.bp = AT(0x80);
+	WORD(0x80) = 0;
+	WORD(0x88) = RETURN(2);
+	EXPECT_CALLERS(RETURN(2));
+	EXPECT_END(MALFORMED, true);
+}
+
+TEST_F(end, bad_frame)
+{
+	unsigned char *restorer = self->scene.text + 20 * FUNCTION_SIZE;
+
+	REGS.bp = AT(0x80);
+	WORD(0x80) = 0;
+	WORD(0x88) = RETURN(2);
+
+	/* Where nothing is, or no stack. */
+	RULE(BY_SP(8));
+	WORD(0x00) = 0;
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME, false);
+	WORD(0x00) = 0xffffffff81000000UL;
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME, false);
+	NO_RULES();
+	RULE(BY_SP(9));
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME, false);
+	NO_RULES();
+	RULE(BY_SP(SCENE_STACK + 8));
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME, false);
+	NO_RULES();
+	RULE(BY_SP(-8));
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME, false);
+
+	/* A signal that interrupted nothing. */
+	NO_RULES();
+	RULE(BY_SP(8));
+	memcpy(restorer, restorer_code, sizeof(restorer_code));
+	WORD(0x00) = (unsigned long)restorer;
+	scene_signal((void *)AT(0x08), 0, AT(0x500), 0);
+	EXPECT_CALLERS((unsigned long)restorer);
+	EXPECT_END(BAD_FRAME, false);
+}
+
+TEST_F(end, depth)
+{
+	unsigned long *stack = (unsigned long *)self->scene.stack;
+
+	hostile_frames(&self->scene);
+	scene_rule(&self->scene, OUTERMOST);
+	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
+	EXPECT_END(DEPTH, false);
+
+	/* One that just fits is complete, */
+	stack[MOST_FRAMES - 2] = RETURN(2);
+	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
+	EXPECT_EQ(RETURN(2), CHAIN.ips[MOST_FRAMES - 1]);
+	EXPECT_END(COMPLETE, false);
+
+	/* and one frame more does not fit. */
+	stack[MOST_FRAMES - 2] = RETURN(1);
+	stack[MOST_FRAMES - 1] = RETURN(2);
+	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
+	EXPECT_END(DEPTH, false);
+}
+
+/* An event may ask for less. */
+TEST_F(end, depth_that_was_asked_for)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .sample_period = 1,
+		.config = tracepoint_id("getppid"),
+	};
+
+	RULE(BY_SP(8));
+	RULE(BY_SP(8));
+	RULE(OUTERMOST);
+	WORD(0x00) = RETURN(1);
+	WORD(0x08) = RETURN(2);
+	for (int depth = 1; depth <= 4; depth++) {
+		sampler_close(&self->scene.sampler);
+		attr.sample_max_stack = depth;
+		ASSERT_EQ(0, sampler_open_stacks(&self->scene.sampler, attr));
+		ASSERT_EQ(NULL, scene_sample(&self->scene));
+		EXPECT_EQ(depth < 3 ? depth : 3, CHAIN.nr);
+		EXPECT_EQ(REGS.ip + SCENE_SYSCALL, CHAIN.ips[0]);
+		if (depth < 3)
+			EXPECT_END(DEPTH, false);
+		else
+			EXPECT_END(COMPLETE, false);
+	}
+}
+
+TEST_F(end, budget)
+{
+	ASSERT_EQ(NULL, hostile_rows(&self->scene));
+	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_LT(1, CHAIN.nr);
+	EXPECT_GT(64, CHAIN.nr);
+	EXPECT_END(BUDGET, false);
+}
+
+/* Touch a page in code of 32 bits; all that it uses is below 4 GiB. */
+void touch_in_32_bits(unsigned int code, unsigned int stack);
+asm("	.text\n"
+"	.globl	touch_in_32_bits\n"
+"	.type	touch_in_32_bits, @function\n"
+"touch_in_32_bits:\n"
+"	push	%rbp\n"
+"	push	%rbx\n"
+"	mov	%rsp, %rbx\n"
+"	mov	%rbx, 8(%rsi)\n"	/* for the way back */
+"	lea	1f(%rip), %rax\n"
+"	mov	%rax, (%rsi)\n"
+"	mov	%esi, %esp\n"
+"	xor	%ebp, %ebp\n"
+"	pushq	$0x23\n"
+"	mov	%edi, %eax\n"
+"	push	%rax\n"
+"	lretq\n"
+"1:	mov	8(%rsi), %rsp\n"
+"	pop	%rbx\n"
+"	pop	%rbp\n"
+"	ret\n"
+"	.size	touch_in_32_bits, . - touch_in_32_bits\n");
+
+TEST_F(end, unsupported)
+{
+	/* mov 16(%esi), %eax; mov (%eax), %eax; ljmp $0x33, $back */
+	static const unsigned char code[] = {
+		0x8b, 0x46, 0x10, 0x8b, 0x00, 0xea, 0x00, 0x00, 0x00, 0x00, 0x33, 0x00,
+	};
+	/* jmp *(%rsi), of 64 bits */
+	static const unsigned char back[] = { 0xff, 0x26 };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
+		.sample_period = 1, .exclude_kernel = 1, .disabled = 1,
+	};
+	unsigned char *low = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	unsigned long *stack = (unsigned long *)(low + 2 * PAGE - 64);
+	unsigned int at;
+
+	ASSERT_NE(MAP_FAILED, low);
+	memcpy(low, code, sizeof(code));
+	at = (unsigned long)low + 0x100;
+	memcpy(low + 6, &at, sizeof(at));
+	memcpy(low + 0x100, back, sizeof(back));
+	stack[2] = (unsigned long)low + 3 * PAGE;
+
+	sampler_close(&self->scene.sampler);
+	ASSERT_EQ(0, sampler_open_stacks(&self->scene.sampler, attr));
+	ASSERT_EQ(0, ioctl(self->scene.sampler.fd, PERF_EVENT_IOC_ENABLE, 0));
+	touch_in_32_bits((unsigned long)low, (unsigned long)stack);
+	ASSERT_EQ(0, ioctl(self->scene.sampler.fd, PERF_EVENT_IOC_DISABLE, 0));
+	ASSERT_EQ(NULL, sampler_chain(&self->scene.sampler, &CHAIN));
+	ASSERT_EQ(1, CHAIN.nr);
+	EXPECT_EQ((unsigned long)low + 3, CHAIN.ips[0]);
+	EXPECT_END(UNSUPPORTED, false);
+}
+
+/* --- What administrators see --- */
+
+/* A number of the counters' file, in the column of all CPUs; or -1. */
+static long counted(const char *what)
+{
+	char line[1024], name[32];
+	FILE *file = fopen(COUNTERS, "r");
+	long number = -1, one;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%31s %ld", name, &one) == 2 && !strcmp(name, what))
+			number = one;
+	}
+	if (file)
+		fclose(file);
+	return number;
+}
+
+TEST_F(end, counters)
+{
+	long complete = counted("complete"), malformed = counted("malformed");
+	long guessed = counted("guessed"), depth = counted("depth");
+
+	if (complete < 0)
+		SKIP(return, "no " COUNTERS);
+	RULE(BY_SP(8));
+	RULE(OUTERMOST);
+	WORD(0x00) = RETURN(1);
+	for (int i = 0; i < 5; i++)
+		EXPECT_CALLERS(RETURN(1));
+	EXPECT_LE(complete + 5, counted("complete"));
+	EXPECT_EQ(malformed, counted("malformed"));
+
+	self->scene.table[2] = 9;
+	REGS.bp = AT(0x80);
+	WORD(0x80) = 0;
+	WORD(0x88) = RETURN(2);
+	for (int i = 0; i < 3; i++)
+		EXPECT_CALLERS(RETURN(2));
+	EXPECT_EQ(malformed + 3, counted("malformed"));
+	EXPECT_LE(guessed + 3, counted("guessed"));
+	EXPECT_EQ(depth, counted("depth"));
+}
+
+/* The event's fields behind the common ones. */
+struct end_event {
+	unsigned long common;
+	unsigned int frames;
+	unsigned long ip;
+	unsigned char end, last, guessed;
+};
+
+/* The last of the events in the ring; returns how many there were. */
+static int events_in(struct sampler *sampler, struct end_event *event)
+{
+	int events = 0, type;
+
+	while ((type = sampler_record(sampler))) {
+		if (type != PERF_RECORD_SAMPLE)
+			continue;
+		/* The size, of 32 bits, and the bytes. */
+		memcpy(event, (char *)sampler->words + sizeof(int), sizeof(*event));
+		events++;
+	}
+	return events;
+}
+
+static long event_id(void)
+{
+	long id = read_number("/sys/kernel/tracing/events/unwind_user/unwind_user_end/id");
+
+	if (id < 0)
+		id = read_number("/sys/kernel/debug/tracing/events/unwind_user/unwind_user_end/id");
+	return id;
+}
+
+TEST_F(end, trace_event)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT,
+		.sample_period = 1, .sample_type = PERF_SAMPLE_RAW,
+	};
+	struct end_event event = {};
+	struct sampler sampler;
+	long id = event_id();
+
+	ASSERT_LT(0, id);
+	attr.config = id;
+	ASSERT_EQ(0, sampler_open_event(&sampler, &attr));
+
+	RULE(BY_SP(8));
+	RULE(OUTERMOST);
+	WORD(0x00) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	ASSERT_EQ(1, events_in(&sampler, &event));
+	EXPECT_EQ(2, event.frames);
+	EXPECT_EQ(RETURN(1), event.ip);
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, event.end);
+	EXPECT_EQ(1, event.last);	/* by table */
+	EXPECT_EQ(0, event.guessed);
+
+	chain_of_frame_pointers(&self->scene);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	ASSERT_EQ(1, events_in(&sampler, &event));
+	EXPECT_EQ(4, event.frames);
+	EXPECT_EQ(RETURN(3), event.ip);
+	EXPECT_EQ(PERF_CALLCHAIN_END_NO_INFO, event.end);
+	EXPECT_EQ(2, event.last);	/* by frame pointer */
+	EXPECT_EQ(1, event.guessed);
+	sampler_close(&sampler);
+}
+
+/* A sample of that event asks for the stack that was just taken: it ends. */
+TEST_F(end, trace_event_with_stacks)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .sample_period = 1 };
+	struct sampler other = {};
+	long id = event_id();
+
+	ASSERT_LT(0, id);
+	attr.config = id;
+	RULE(OUTERMOST);
+	sampler_close(&self->scene.sampler);
+	ASSERT_EQ(0, sampler_open_stacks(&self->scene.sampler, attr));
+	/* There is one when a stack is taken for another. */
+	ASSERT_EQ(0, sampler_open(&other));
+	scene_enter(&self->scene.frame);
+	EXPECT_EQ(NULL, sampler_chain(&self->scene.sampler, &CHAIN));
+	EXPECT_EQ(1, CHAIN.nr);
+	EXPECT_END(COMPLETE, false);
+	sampler_close(&other);
+}
+
+TEST_HARNESS_MAIN
