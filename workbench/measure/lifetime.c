@@ -6,6 +6,7 @@
  * the cheapest of some repetitions, with N registrations in the address space;
  * the others had an interrupt in them. A kernel without tables has only N = 0.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,25 @@ static unsigned long do_unregister(void)
 		die("unregister");
 	taken = now() - start;
 	return taken;
+}
+
+/* The first after a fork, while the child, which has the same, is there. */
+static unsigned long after_fork(unsigned long (*operation)(void))
+{
+	unsigned long taken;
+	pid_t child = fork();
+
+	while (!child)
+		pause();
+	taken = operation();
+	if (child < 0 || kill(child, SIGKILL) || waitpid(child, NULL, 0) != child)
+		die("fork");
+	return taken;
+}
+
+static unsigned long do_register_after_fork(void)
+{
+	return after_fork(do_register);
 }
 
 /* Until the parent goes on. */
@@ -219,6 +239,7 @@ int main(int argc, char **argv)
 			continue;
 		measure("fork", registered, do_fork);
 		measure("fork+exit", registered, do_fork_exit);
+		measure("first-change", registered, do_register_after_fork);
 		measure("munmap", registered, do_munmap);
 		measure("munmap-among", registered, do_munmap_among);
 	}

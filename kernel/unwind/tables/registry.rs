@@ -7,25 +7,36 @@
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 
+use core::ptr::NonNull;
+
 use kernel::{
     alloc::{
         flags::{
+            __GFP_NOFAIL,
             __GFP_NORETRY,
             __GFP_NOWARN, //
         },
         Flags, //
     },
-    bindings,
+    bindings, new_mutex,
     prelude::*,
-    sync::atomic::{
-        Acquire,
-        Atomic,
-        Full,
-        Relaxed, //
+    sync::{
+        aref::ARef,
+        atomic::{
+            Acquire,
+            Atomic,
+            Full,
+            Relaxed,
+            Release, //
+        },
+        lock::mutex::MutexGuard,
+        rcu,
+        Mutex, //
     },
 };
 
 use crate::{
+    entry::Entry,
     parse::{
         Budget,
         Error,
@@ -34,13 +45,20 @@ use crate::{
     },
     recent::Recent,
     section::{
+        Found,
         Header,
+        Judged,
         Section,
         Verdict, //
     },
+    set::{
+        Owned,
+        Replaced,
+        Set, //
+    },
     tree::{
-        Found,
-        Tree, //
+        Tree,
+        Writer, //
     },
     user_memory::UserMemory, //
 };
@@ -50,35 +68,47 @@ fn walk_flags() -> Flags {
     GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY
 }
 
-/// The sections of an address space.
-#[pin_data]
+/// What an address space has: a set of sections, which it may share with others, and verdicts.
+///
+/// fork() shares the set: most children exec, or register nothing. Who changes a set that is
+/// shared first makes a copy of its own. Verdicts are not in the set, for they are never shared:
+/// the bytes of private tables may differ after a fork.
+///
+/// # Invariants
+///
+/// - `set` is valid, and this registry has a reference to it. It is replaced under `lock`, and the
+///   reference to the old one is dropped a grace period later.
+/// - All that write to `verdicts`, or to a set that is not shared, hold `lock`.
+/// - Each verdict is at the first address of its section's text, and no section that was removed
+///   has one.
+#[pin_data(PinnedDrop)]
 pub(crate) struct Registry {
+    /// Held by all that change anything, and by fork(), so that no set becomes shared while it is
+    /// written to. It is taken inside the mmap lock; user memory is never touched while it is held.
     #[pin]
-    tree: Tree,
+    lock: Mutex<()>,
+    set: Atomic<*mut Set>,
+    #[pin]
+    verdicts: Tree<Judged>,
     /// The id of the next section.
     next_id: Atomic<u64>,
-    /// How many sections there are. Written under the tree's lock.
-    sections: Atomic<usize>,
-    /// Tables are nowhere below this address,
-    tables_start: Atomic<usize>,
-    /// nor at or above this one,
-    tables_end: Atomic<usize>,
-    /// nor further from their text than this. All three are written under the tree's lock, and
-    /// never narrowed.
-    tables_reach: Atomic<usize>,
 }
 
 impl Registry {
     /// Makes an empty registry.
     pub(crate) fn new() -> Result<Pin<KBox<Self>>> {
+        Self::with(Set::new(GFP_KERNEL_ACCOUNT)?, 1)
+    }
+
+    /// Makes a registry of the sections in `set`, whose ids are below `next_id`.
+    fn with(set: ARef<Set>, next_id: u64) -> Result<Pin<KBox<Self>>> {
         KBox::pin_init(
             pin_init!(Self {
-                tree <- Tree::new(),
-                next_id: Atomic::new(1),
-                sections: Atomic::new(0),
-                tables_start: Atomic::new(usize::MAX),
-                tables_end: Atomic::new(0),
-                tables_reach: Atomic::new(0),
+                lock <- new_mutex!((), "unwind_tables"),
+                // INVARIANT: This is the registry's reference.
+                set: Atomic::new(ARef::into_raw(set).as_ptr()),
+                verdicts <- Tree::new(),
+                next_id: Atomic::new(next_id),
             }),
             GFP_KERNEL_ACCOUNT,
         )
@@ -256,34 +286,65 @@ impl Registry {
         }
     }
 
+    /// The set, for one who does not hold the lock.
+    fn set<'a>(&'a self, _rcu: &'a rcu::Guard) -> &'a Set {
+        // What is in it was stored before it was published: `Acquire`.
+        // SAFETY: By the type invariants. If it is replaced, the reference is dropped after this
+        // RCU read-side critical section.
+        unsafe { &*self.set.load(Acquire) }
+    }
+
+    /// Adds to a section what is known about it.
+    fn found(&self, section: Section, rcu: &rcu::Guard) -> Found {
+        // There may be another section with this text by now.
+        let verdict = self
+            .verdicts
+            .at(section.text_start, rcu)
+            .filter(|judged| judged.id == section.id)
+            .map(|judged| judged.verdict);
+
+        Found { section, verdict }
+    }
+
     /// The section whose text holds address `pc`.
     pub(crate) fn find(&self, pc: usize) -> Option<Found> {
-        self.tree.find(pc)
+        let rcu = rcu::read_lock();
+        let section = self.set(&rcu).at(pc, &rcu)?;
+
+        Some(self.found(section, &rcu))
     }
 
     /// The first section whose text has a byte in `start..end`.
     pub(crate) fn find_in(&self, start: usize, end: usize) -> Option<Found> {
-        self.tree.find_in(start, end)
+        let rcu = rcu::read_lock();
+        let section = self.set(&rcu).first_in(start, end, &rcu)?;
+
+        Some(self.found(section, &rcu))
     }
 
     /// How many sections there are.
     pub(crate) fn len(&self) -> usize {
-        self.sections.load(Relaxed)
+        self.set(&rcu::read_lock()).len()
+    }
+
+    /// Takes the lock.
+    fn lock(&self) -> Locked<'_> {
+        // INVARIANT: The guard is of this registry's lock.
+        Locked {
+            registry: self,
+            _guard: self.lock.lock(),
+        }
     }
 
     /// Adds a section under an id of its own, if there are less than `most`.
     pub(crate) fn insert(&self, section: Section, most: usize) -> Result {
         let section = self.named(section);
-        let mut tree = self.tree.lock();
+        let mut locked = self.lock();
 
-        let sections = self.len();
-        if sections >= most {
+        if self.len() >= most {
             return Err(ENOSPC);
         }
-        tree.add(section)?;
-        self.sections.store(sections.wrapping_add(1), Relaxed);
-        self.widen(&section);
-        Ok(())
+        locked.own_set(GFP_KERNEL_ACCOUNT)?.add(section)
     }
 
     /// Replaces the section that has the same text, and what was found out about it.
@@ -293,19 +354,24 @@ impl Registry {
     /// `ENOENT` if there is none; `ENOMEM`.
     pub(crate) fn replace(&self, section: Section) -> Result {
         let section = self.named(section);
-        let mut tree = self.tree.lock();
+        let mut locked = self.lock();
 
-        tree.replace(section)?;
-        self.widen(&section);
+        let old = locked
+            .exact(section.text_start, section.text_end)
+            .ok_or(ENOENT)?;
+        locked.own_set(GFP_KERNEL_ACCOUNT)?.replace(section)?;
+        locked.forget(&old);
         Ok(())
     }
 
-    /// Removes the section that has exactly the text `start..end`.
+    /// Removes the section that has exactly the text `start..end`. If there is one, that cannot
+    /// fail.
     pub(crate) fn remove(&self, start: usize, end: usize) -> Option<Found> {
-        let mut tree = self.tree.lock();
-        let found = tree.remove(start, end)?;
+        let mut locked = self.lock();
+        let found = locked.exact(start, end)?;
 
-        self.sections.store(self.len().wrapping_sub(1), Relaxed);
+        locked.own_set_at_last().remove(&found.section);
+        locked.forget(&found);
         Some(found)
     }
 
@@ -313,27 +379,24 @@ impl Registry {
     /// unmapped. It cannot fail.
     ///
     /// Registration holds the mmap lock from when it looks at the mappings until the section is in
-    /// the tree, and unmapping holds it for writing: so either this sees the section, or that does
+    /// the set, and unmapping holds it for writing: so either this sees the section, or that does
     /// not see the mapping.
     pub(crate) fn unmap(&self, start: usize, end: usize) {
-        // Sections are found by their text. Most memory is far from any table, and most tables are
-        // near their text, so only few have to be looked at.
-        let reach =
-            if end <= self.tables_start.load(Relaxed) || start >= self.tables_end.load(Relaxed) {
-                0
-            } else {
-                self.tables_reach.load(Relaxed)
-            };
-        let mut from = start.saturating_sub(reach);
-        let to = end.saturating_add(reach);
+        let mut from = 0;
 
-        while let Some(found) = self
-            .tree
-            .find_where(from, to, |section| section.is_in(start, end))
-        {
-            from = found.section.text_end;
-            self.drop_section(&found.section);
+        // Most often there is none: then nothing is written, and a set stays shared.
+        while let Some(section) = self.touched(from, start, end) {
+            from = section.text_end;
+            self.drop_section(&section);
         }
+    }
+
+    /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
+    /// `start..end`.
+    fn touched(&self, from: usize, start: usize, end: usize) -> Option<Section> {
+        let rcu = rcu::read_lock();
+
+        self.set(&rcu).touched(from, start, end, &rcu)
     }
 
     /// Removes a section, if it was not unregistered meanwhile.
@@ -348,21 +411,40 @@ impl Registry {
     ///
     /// What is known to be malformed stays so, whoever read something else before or after.
     pub(crate) fn judge(&self, section: &Section, verdict: Verdict) -> Result<bool> {
-        self.tree.lock().judge(section, verdict, walk_flags())
+        let mut locked = self.lock();
+        let Some(now) = locked.exact(section.text_start, section.text_end) else {
+            return Ok(false);
+        };
+
+        // Not the addresses: another section may have them by now.
+        if now.section.id != section.id || matches!(now.verdict, Some(Verdict::Disabled(_))) {
+            return Ok(false);
+        }
+        let at = section.text_start;
+        let judged = Judged {
+            id: section.id,
+            verdict,
+        };
+        let entry = Entry::new(judged, walk_flags())?;
+        locked.verdicts().put(at, at, entry, walk_flags())?;
+        Ok(true)
     }
 
-    /// A registry with the same sections, of which nothing is known.
+    /// A registry that has the same sections, shared, of which nothing is known.
     pub(crate) fn copy(&self) -> Result<Pin<KBox<Self>>> {
-        let new = Self::new()?;
+        let (set, next_id) = {
+            let locked = self.lock();
 
-        new.sections.store(new.tree.copy_from(&self.tree)?, Relaxed);
-        new.next_id.store(self.next_id.load(Relaxed), Relaxed);
-        new.tables_start
-            .store(self.tables_start.load(Relaxed), Relaxed);
-        new.tables_end.store(self.tables_end.load(Relaxed), Relaxed);
-        new.tables_reach
-            .store(self.tables_reach.load(Relaxed), Relaxed);
-        Ok(new)
+            (ARef::from(locked.set()), self.next_id.load(Relaxed))
+        };
+
+        Self::with(set, next_id)
+    }
+
+    /// How many references there are to the set: more than one if it is shared.
+    #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
+    pub(crate) fn references(&self) -> i32 {
+        self.lock().set().references()
     }
 
     /// The section under an id of its own.
@@ -372,16 +454,89 @@ impl Registry {
             ..section
         }
     }
+}
 
-    /// Remembers where tables are. The tree's lock must be held.
-    fn widen(&self, section: &Section) {
-        let start = self.tables_start.load(Relaxed).min(section.table);
-        let end = self.tables_end.load(Relaxed).max(section.table_end());
-        let reach = self.tables_reach.load(Relaxed).max(section.reach());
+#[pinned_drop]
+impl PinnedDrop for Registry {
+    fn drop(self: Pin<&mut Self>) {
+        if let Some(set) = NonNull::new(self.set.load(Relaxed)) {
+            // At once, for an address space without users has no readers.
+            // SAFETY: By the type invariants this reference is the registry's.
+            drop(unsafe { ARef::from_raw(set) });
+        }
+    }
+}
 
-        self.tables_start.store(start, Relaxed);
-        self.tables_end.store(end, Relaxed);
-        self.tables_reach.store(reach, Relaxed);
+/// A registry whose lock is held.
+///
+/// # Invariants
+///
+/// `_guard` is of the lock of `registry`.
+struct Locked<'a> {
+    registry: &'a Registry,
+    _guard: MutexGuard<'a, ()>,
+}
+
+impl Locked<'_> {
+    /// The set, shared or not.
+    fn set(&self) -> &Set {
+        // SAFETY: By the type invariants of the registry; nobody else replaces it.
+        unsafe { &*self.registry.set.load(Relaxed) }
+    }
+
+    /// The section that has exactly the text `start..end`.
+    fn exact(&self, start: usize, end: usize) -> Option<Found> {
+        self.registry
+            .find_in(start, end)
+            .filter(|found| found.section.has_text(start, end))
+    }
+
+    /// The set, to be written to. If it is shared, that is a new copy.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    fn own_set(&mut self, flags: Flags) -> Result<Owned<'_>> {
+        if self.set().is_shared() {
+            let room = Replaced::room(flags)?;
+            // SAFETY: Nobody writes to a set that is shared, and it is: our reference stays.
+            let copy = unsafe { self.set().copy(flags) }?;
+            // Readers must see what is in it: `Release`.
+            let old = self
+                .registry
+                .set
+                .xchg(ARef::into_raw(copy).as_ptr(), Release);
+
+            if let Some(old) = NonNull::new(old) {
+                // SAFETY: This reference was the registry's.
+                Replaced::drop_late(room, unsafe { ARef::from_raw(old) });
+            }
+        }
+        // SAFETY: Only this registry has it now, and `self`, which holds the lock, is borrowed.
+        Ok(unsafe { Owned::new(self.set()) })
+    }
+
+    /// As [`Locked::own_set`], but waits for memory: who unmaps cannot be refused that late, and
+    /// a removal from a set that is not shared does so, too.
+    fn own_set_at_last(&mut self) -> Owned<'_> {
+        while self.set().is_shared() {
+            let _ = self.own_set(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+        }
+        // SAFETY: As in `own_set()`.
+        unsafe { Owned::new(self.set()) }
+    }
+
+    /// Removes the verdict, if there is one, on a section that was removed. It cannot fail.
+    fn forget(&mut self, gone: &Found) {
+        if gone.verdict.is_some() {
+            self.verdicts().erase(gone.section.text_start);
+        }
+    }
+
+    /// The verdicts, to be written to.
+    fn verdicts(&mut self) -> Writer<'_, Judged> {
+        // SAFETY: The lock is held, and `self` is borrowed.
+        unsafe { self.registry.verdicts.writer() }
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A range of text and the table that describes it.
+//! A range of text, the table that describes it, and what is known about that.
 
 use kernel::prelude::*;
 
@@ -30,6 +30,24 @@ pub(crate) enum Verdict {
     Good(Header),
     /// It contradicts its format. It is not read again.
     Disabled(Malformed),
+}
+
+/// A verdict, with the id of the section that it is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Judged {
+    /// The section's id.
+    pub(crate) id: u64,
+    /// What was found out about its table.
+    pub(crate) verdict: Verdict,
+}
+
+/// A section and what an address space has found out about it, copied out of its registry.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    /// The section.
+    pub(crate) section: Section,
+    /// What was found out about its table, if it was looked at.
+    pub(crate) verdict: Option<Verdict>,
 }
 
 /// A range of text and the table that describes it: plain data, copied out of the registry.
@@ -93,6 +111,11 @@ impl Section {
     pub(crate) fn table_end(&self) -> usize {
         // Does not wrap: it was a number before it became a length.
         self.table.wrapping_add(self.table_len as usize)
+    }
+
+    /// Whether the text is exactly `start..end`.
+    pub(crate) fn has_text(&self, start: usize, end: usize) -> bool {
+        (self.text_start, self.text_end) == (start, end)
     }
 
     /// Whether the text or the table has a byte in `start..end`.

@@ -9,7 +9,8 @@
 //! - [`parse`] turns bytes into rules, and knows no kernel.
 //! - `user_memory` is the only place that reads user memory.
 //! - `vdso` has the table that no process registers.
-//! - `tree` and `entry` are the only places that know about locks and lifetimes.
+//! - `registry`, `set`, `tree` and `entry` are the only places that know about locks and lifetimes:
+//!   what an address space has, the sections that it shares with others, and what they are in.
 //! - This file is the only one that is called from C.
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
@@ -19,6 +20,7 @@ mod parse;
 mod recent;
 mod registry;
 mod section;
+mod set;
 mod tree;
 mod user_memory;
 mod vdso;
@@ -42,11 +44,11 @@ use crate::{
         Registry, //
     },
     section::{
+        Found,
         Origin,
         Section,
         Verdict, //
     },
-    tree::Found,
     vdso::Vdso, //
 };
 

@@ -2,7 +2,10 @@
 
 //! KUnit tests of what does not need a process: the registry's bookkeeping.
 
-use kernel::prelude::*;
+use kernel::{
+    bindings,
+    prelude::*, //
+};
 
 #[kunit_tests(unwind_tables)]
 mod tests {
@@ -212,6 +215,172 @@ mod tests {
         assert!(!is_disabled(&registry, pc));
         assert_eq!(registry.judge(&old, malformed), Ok(false));
         assert_eq!(registry.replace(section(pc, 0x42_0000)?), Err(ENOENT));
+        Ok(())
+    }
+
+    /// A registry of three sections, the first of which is malformed.
+    fn three_sections() -> Result<Pin<KBox<Registry>>> {
+        let registry = Registry::new()?;
+        let malformed = Verdict::Disabled(Malformed {
+            reason: Reason::Magic,
+            offset: 0,
+        });
+
+        for start in [0x40_0000, 0x41_0000, 0x42_0000] {
+            registry.insert(section(start, start | 0x1000)?, MOST)?;
+        }
+        let first = registry.find(0x40_0000).ok_or(ENOENT)?.section;
+        registry.judge(&first, malformed)?;
+        Ok(registry)
+    }
+
+    /// Whether a registry is still as `three_sections()` made it.
+    fn is_unchanged(registry: &Registry) -> bool {
+        registry.len() == 3
+            && [0x40_0000, 0x41_0000, 0x42_0000].iter().all(|pc| {
+                registry
+                    .find(*pc)
+                    .is_some_and(|found| found.section.table == 0x1000)
+            })
+            && registry.find(0x43_0000).is_none()
+    }
+
+    /// What changes a registry that has three sections.
+    const CHANGES: [fn(&Registry) -> Result; 4] = [
+        |registry| {
+            let overlaps = registry.insert(section(0x40_0800, 0x40_0900)?, MOST);
+            if overlaps != Err(EEXIST) {
+                return Err(EINVAL);
+            }
+            registry.insert(section(0x43_0000, 0x44_0000)?, MOST)
+        },
+        |registry| {
+            let text = (0x41_0000, 0x41_1000);
+            registry.replace(Section::new(0x5000, 0x6000, text.0, text.1, Origin::Prctl)?)
+        },
+        |registry| {
+            registry
+                .remove(0x42_0000, 0x42_1000)
+                .map(|_| ())
+                .ok_or(ENOENT)
+        },
+        |registry| {
+            registry.unmap(0x42_0800, 0x42_0801);
+            Ok(())
+        },
+    ];
+
+    #[test]
+    fn copies_share_until_one_changes() -> Result {
+        let registry = three_sections()?;
+        let copy = registry.copy()?;
+        let copy_of_copy = copy.copy()?;
+        assert_eq!(registry.references(), 3);
+
+        // What changes no section leaves it so.
+        for registry in [&registry, &copy, &copy_of_copy] {
+            assert!(is_unchanged(registry));
+            let text = section(0x40_0800, 0x40_0900)?;
+            assert_eq!(
+                registry.insert(section(0x43_0000, 0x44_0000)?, 3),
+                Err(ENOSPC)
+            );
+            assert_eq!(registry.replace(text), Err(ENOENT));
+            assert!(registry.remove(0x40_0000, 0x40_0fff).is_none());
+            registry.unmap(0x2000, 0x40_0000);
+            registry.unmap(0x41_1000, 0x42_0000);
+            let second = registry.find(0x41_0000).ok_or(ENOENT)?.section;
+            let malformed = Malformed {
+                reason: Reason::Magic,
+                offset: 0,
+            };
+            assert_eq!(
+                registry.judge(&second, Verdict::Disabled(malformed)),
+                Ok(true)
+            );
+            assert!(is_unchanged(registry));
+        }
+        assert_eq!(registry.references(), 3);
+        drop(copy);
+        drop(copy_of_copy);
+        assert_eq!(registry.references(), 1);
+
+        // Whichever changes, the other one does not.
+        for change in CHANGES {
+            for old_changes in [false, true] {
+                let old = three_sections()?;
+                let new = old.copy()?;
+                let (changes, stays) = if old_changes {
+                    (&old, &new)
+                } else {
+                    (&new, &old)
+                };
+
+                change(changes)?;
+                assert!(!is_unchanged(changes));
+                assert!(is_unchanged(stays));
+                assert_eq!(changes.references(), 1);
+                // What was found out is where it was, and only there.
+                assert!(is_disabled(&old, 0x40_0000));
+                assert!(!is_disabled(&new, 0x40_0000));
+                // Nor does what was copied come back to one who goes on alone.
+                change(stays)?;
+                assert_eq!(stays.len(), changes.len());
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_replaced_set_stays_for_its_readers() -> Result {
+        let registry = three_sections()?;
+
+        for change in CHANGES {
+            let copy = registry.copy()?;
+            // SAFETY: There is nothing that this requires.
+            let cookie = unsafe { bindings::get_state_synchronize_rcu() };
+            change(&copy)?;
+            // Who reads the copy may still be using what it had before.
+            let references = registry.references();
+            // SAFETY: The cookie is of the function above.
+            let is_over = unsafe { bindings::poll_state_synchronize_rcu(cookie) };
+            assert!(references == 2 || is_over);
+            drop(copy);
+            // It is dropped once, some time.
+            for _ in 0..1000 {
+                if registry.references() == 1 {
+                    break;
+                }
+                // SAFETY: This is a thread of its own, and it holds nothing.
+                unsafe { bindings::msleep(10) };
+            }
+            assert_eq!(registry.references(), 1);
+        }
+        assert!(is_unchanged(&registry));
+        Ok(())
+    }
+
+    #[test]
+    fn generations() -> Result {
+        let starts = || (0x40_0000_usize..0x50_0000).step_by(0x2000);
+        let mut registry = Registry::new()?;
+
+        for (nth, start) in starts().enumerate() {
+            registry.insert(section(start, start | 0x1000)?, MOST)?;
+            // The older one goes first, and sometimes nothing has changed since.
+            registry = registry.copy()?;
+            if nth % 3 == 0 {
+                registry = registry.copy()?;
+            }
+            assert_eq!(registry.len(), nth.wrapping_add(1));
+        }
+        for start in starts() {
+            let copy = registry.copy()?;
+            assert!(copy.remove(start, start | 0x1000).is_some());
+            assert!(registry.find(start).is_some());
+            registry = copy;
+        }
+        assert_eq!(registry.len(), 0);
         Ok(())
     }
 

@@ -5,18 +5,23 @@
  */
 #include "../kselftest_harness.h"
 
+#include <signal.h>
+
 #include "tables.h"
 #include "faults.h"
 
 #define LOST	"/proc/sys/kernel/unwind_tables_lost"
 #define ALL	((1U << PART_PAGES) - 1)
+/* More than one node of a tree holds. */
+#define CROWD	40
 
 FIXTURE(fault) {
 	/* What tests do things to: pages of its text, by the same table. */
 	struct place place;
 	struct unwind_table texts[PART_PAGES];
-	/* What they do not. */
-	struct place calm;
+	/* What they do not, and more of that, for trees of some size. */
+	struct place calm, crowd;
+	int crowded;
 	int fd;
 	/* What happened so far. */
 	bool no_memory, no_copy;
@@ -35,6 +40,7 @@ FIXTURE_SETUP(fault)
 	ASSERT_EQ(0, tables_count());
 	ASSERT_EQ(0, place_make(&self->place));
 	ASSERT_EQ(0, place_make(&self->calm));
+	ASSERT_EQ(0, place_make(&self->crowd));
 	for (int i = 0; i < PART_PAGES; i++)
 		self->texts[i] = ranges(self->place.text + i * PAGE, PAGE, self->place.table,
 					PAGE);
@@ -61,18 +67,32 @@ static bool failing(struct _test_data_fault *self, int n,
 	return happened;
 }
 
-/* Whether these texts are registered and the calm one, and no other, as all say. */
-static bool state_is(struct _test_data_fault *self, unsigned int texts)
+/* Whether a process has these texts, the calm one and the crowd, and no other, by its file. */
+static bool file_says(struct _test_data_fault *self, pid_t pid, unsigned int texts)
 {
-	static struct line lines[PART_PAGES + 2];
-	int wanted = 1 + __builtin_popcount(texts);
+	static struct line lines[CROWD + PART_PAGES + 2];
+	int wanted = 1 + self->crowded + __builtin_popcount(texts);
 
-	if (tables_count() != wanted || proc_lines(getpid(), lines, PART_PAGES + 2) != wanted ||
-	    !line_of(lines, wanted, &self->calm.good) || !registered(&self->calm.good))
+	if (proc_lines(pid, lines, ARRAY_SIZE(lines)) != wanted ||
+	    !line_of(lines, wanted, &self->calm.good))
 		return false;
 	for (int i = 0; i < PART_PAGES; i++) {
-		if ((texts >> i & 1) &&
-		    (!line_of(lines, wanted, &self->texts[i]) || !registered(&self->texts[i])))
+		if ((texts >> i & 1) && !line_of(lines, wanted, &self->texts[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The same for this process, as all say. */
+static bool state_is(struct _test_data_fault *self, unsigned int texts)
+{
+	int wanted = 1 + self->crowded + __builtin_popcount(texts);
+
+	if (tables_count() != wanted || !file_says(self, getpid(), texts) ||
+	    !registered(&self->calm.good))
+		return false;
+	for (int i = 0; i < PART_PAGES; i++) {
+		if ((texts >> i & 1) && !registered(&self->texts[i]))
 			return false;
 	}
 	return true;
@@ -128,8 +148,8 @@ TEST_F(fault, first_registration)
 		n += result == 3;
 	} while (result == 3);
 	EXPECT_EQ(4, result);
-	/* The copy, the registry, the section, and nodes of the tree. */
-	EXPECT_LE(3, n);
+	/* The copy, the registry, its set, the section, and nodes of the tree. */
+	EXPECT_LE(4, n);
 	EXPECT_EQ(0, tables_count());
 }
 
@@ -308,8 +328,109 @@ TEST_F_TIMEOUT(fault, fork, 900)
 	       failed);
 	/* The last had no fault. */
 	EXPECT_EQ(0, WEXITSTATUS(status));
-	/* No memory for the registry, or for its tree. */
+	/* No memory for the registry: that is all that fork() makes. */
 	EXPECT_LT(0, none);
+}
+
+/* --- What a child shares, and has to be copied for that --- */
+
+static long register_text(struct _test_data_fault *self)
+{
+	return do_register(&self->texts[1]);
+}
+
+static long unregister_text(struct _test_data_fault *self)
+{
+	return do_unregister(&self->texts[1]);
+}
+
+/* By the same table, as if it had changed. */
+static long renew_text(struct _test_data_fault *self)
+{
+	return do_update(&self->texts[1]);
+}
+
+static long remake_text(struct _test_data_fault *self)
+{
+	return replace_text(self) ?: register_text(self);
+}
+
+/* A child that does nothing until it is killed. */
+static pid_t make_sharer(void)
+{
+	pid_t pid = fork();
+
+	while (!pid)
+		pause();
+	return pid;
+}
+
+/*
+ * Do something to the second text, each time with a child that has the same
+ * tables, and then undo it. Some of it may want no memory, or get it.
+ */
+static void shared_failing(struct __test_metadata *_metadata, struct _test_data_fault *self,
+			   long (*operation)(struct _test_data_fault *), unsigned int after,
+			   long (*undo)(struct _test_data_fault *))
+{
+	unsigned int before = operation == register_text ? ALL & ~2 : ALL;
+	bool more = true;
+	int n;
+
+	start_with_all(_metadata, self);
+	for (; self->crowded < CROWD; self->crowded++) {
+		struct unwind_table table = ranges(self->crowd.text + 16 * self->crowded, 8,
+						   self->crowd.table, PAGE);
+
+		ASSERT_EQ(0, do_register(&table));
+	}
+	if (operation == register_text)
+		ASSERT_EQ(0, unregister_text(self));
+	for (n = 1; more; n++) {
+		pid_t pid = make_sharer();
+		long ret;
+
+		ASSERT_LT(0, pid);
+		more = failing(self, n, operation, &ret);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -EFAULT);
+		ASSERT_TRUE(more || !ret);
+		ASSERT_TRUE(state_is(self, ret ? before : after))
+			TH_LOG("%ld, fault %d", ret, n);
+		ASSERT_TRUE(file_says(self, pid, before)) TH_LOG("%ld, fault %d", ret, n);
+		if (!ret)
+			ASSERT_EQ(0, undo(self));
+		ASSERT_TRUE(file_says(self, pid, before));
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	}
+	TH_LOG("%d faults", n - 2);
+}
+
+TEST_F_TIMEOUT(fault, register_what_a_child_shares, 300)
+{
+	shared_failing(_metadata, self, register_text, ALL, unregister_text);
+	/* A place for what is replaced, a set, nodes, an entry. */
+	EXPECT_TRUE(self->no_memory);
+}
+
+TEST_F_TIMEOUT(fault, update_what_a_child_shares, 300)
+{
+	shared_failing(_metadata, self, renew_text, ALL, renew_text);
+	EXPECT_TRUE(self->no_memory);
+}
+
+TEST_F_TIMEOUT(fault, unregister_what_a_child_shares, 300)
+{
+	shared_failing(_metadata, self, unregister_text, ALL & ~2, register_text);
+	/* It waits for memory, and so cannot fail. */
+	EXPECT_FALSE(self->no_memory);
+}
+
+TEST_F_TIMEOUT(fault, munmap_what_a_child_shares, 300)
+{
+	shared_failing(_metadata, self, unmap_text, ALL & ~2, remake_text);
+	/* Nor can this, but for what it does before. */
+	EXPECT_TRUE(self->no_memory);
 }
 
 /* There is no stack if it is perf that has no memory. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who shares registrations with whom: children have their own, which start as a
- * copy; threads and children that share memory have the same.
+ * copy, if only once either changes something; threads and children that share
+ * memory have the same.
  */
 #include "../kselftest_harness.h"
 
@@ -92,6 +93,88 @@ TEST_F(family, fork_of_a_fork)
 	EXPECT_TRUE(ended_well(child));
 	EXPECT_TRUE(registered(&self->good));
 	EXPECT_FALSE(registered(&self->second));
+}
+
+/*
+ * Each process of a line makes the next one and is gone before that goes on.
+ * Every third adds a range, and so has what its parent, which is dead, had.
+ */
+TEST_F_TIMEOUT(family, generations, 120)
+{
+	int result[2], length = 90;
+	long others = tables_count();
+	char byte = 1;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(result));
+	pid = fork();
+	if (!pid) {
+		for (int nth = 0; nth < length; nth++) {
+			struct unwind_table table = ranges(self->other.text + 16 * nth, 8,
+							   self->other.table, PAGE);
+			int alive[2];
+			pid_t next;
+
+			if (pipe(alive))
+				_exit(1);
+			next = fork();
+			if (next)
+				_exit(next < 0);
+			close(alive[1]);
+			/* Until the parent has no files any more, and no memory before. */
+			if (read(alive[0], &byte, 1))
+				_exit(1);
+			close(alive[0]);
+			if (nth % 3 == 0 && do_register(&table))
+				_exit(1);
+			if (tables_count() != others + 1 + nth / 3 || !registered(&self->good))
+				_exit(1);
+		}
+		byte = 0;
+		_exit(write(result[1], &byte, 1) != 1);
+	}
+	close(result[1]);
+	EXPECT_TRUE(ended_well(pid));
+	/* Nothing is read if one of them has failed. */
+	EXPECT_EQ(1, read(result[0], &byte, 1));
+	EXPECT_EQ(others, tables_count());
+}
+
+/* Children that are all there at once, of which each has another set. */
+TEST_F(family, siblings)
+{
+	enum { SIBLINGS = 16 };
+	long others = tables_count();
+	int go[2], done[2];
+	pid_t pids[SIBLINGS];
+	char byte = 0;
+
+	ASSERT_EQ(0, pipe(go));
+	ASSERT_EQ(0, pipe(done));
+	for (int nth = 0; nth < SIBLINGS; nth++) {
+		pids[nth] = fork();
+		if (!pids[nth]) {
+			close(go[1]);
+			for (int i = 0; i <= nth; i++) {
+				struct unwind_table table = ranges(self->other.text + 16 * i, 8,
+								   self->other.table, PAGE);
+
+				if (do_register(&table))
+					_exit(1);
+			}
+			if (write(done[1], &byte, 1) != 1 || read(go[0], &byte, 1))
+				_exit(2);
+			_exit(tables_count() != others + nth + 1);
+		}
+	}
+	for (int nth = 0; nth < SIBLINGS; nth++)
+		EXPECT_EQ(1, read(done[0], &byte, 1));
+	EXPECT_EQ(0, do_unregister(&self->good));
+	EXPECT_EQ(others - 1, tables_count());
+	close(go[1]);
+	for (int nth = 0; nth < SIBLINGS; nth++)
+		EXPECT_TRUE(ended_well(pids[nth]));
+	EXPECT_EQ(others - 1, tables_count());
 }
 
 TEST_F(family, children_of_many_ranges)
@@ -215,6 +298,151 @@ TEST_F(family, threads)
 	EXPECT_EQ(0, work.result);
 	EXPECT_TRUE(registered(&self->second));
 	EXPECT_FALSE(registered(&self->good));
+}
+
+/* --- What one of two does that have the same --- */
+
+FIXTURE(change) {
+	struct place place, other, more;
+	struct unwind_table good;
+	long others;
+};
+
+static int change_by_register(struct _test_data_change *self)
+{
+	return do_register(&self->more.good);
+}
+
+static int change_by_update(struct _test_data_change *self)
+{
+	struct unwind_table shorter = self->good;
+
+	shorter.table_end -= PAGE;
+	return do_update(&shorter);
+}
+
+static int change_by_unregister(struct _test_data_change *self)
+{
+	return do_unregister(&self->good);
+}
+
+static int change_by_munmap(struct _test_data_change *self)
+{
+	return munmap((void *)self->good.text_start, PAGE);
+}
+
+static int change_by_munmap_of_table(struct _test_data_change *self)
+{
+	return munmap((void *)self->good.table_start, PAGE);
+}
+
+static int change_by_mmap(struct _test_data_change *self)
+{
+	return mmap((void *)self->good.text_start, PAGE, PROT_READ | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED;
+}
+
+static int change_by_mremap(struct _test_data_change *self)
+{
+	/* It cannot grow where it is. */
+	return mremap((void *)self->good.text_start, PAGE, 2 * PAGE, MREMAP_MAYMOVE) ==
+	       MAP_FAILED;
+}
+
+FIXTURE_VARIANT(change) {
+	int (*change)(struct _test_data_change *self);
+};
+
+FIXTURE_VARIANT_ADD(change, register) { change_by_register };
+FIXTURE_VARIANT_ADD(change, update) { change_by_update };
+FIXTURE_VARIANT_ADD(change, unregister) { change_by_unregister };
+FIXTURE_VARIANT_ADD(change, munmap) { change_by_munmap };
+FIXTURE_VARIANT_ADD(change, munmap_of_table) { change_by_munmap_of_table };
+FIXTURE_VARIANT_ADD(change, mmap) { change_by_mmap };
+FIXTURE_VARIANT_ADD(change, mremap) { change_by_mremap };
+
+FIXTURE_SETUP(change)
+{
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	ASSERT_EQ(0, place_make(&self->place));
+	ASSERT_EQ(0, place_make(&self->other));
+	ASSERT_EQ(0, place_make(&self->more));
+	self->others = tables_count();
+	ASSERT_EQ(0, do_register(&self->place.good));
+	ASSERT_EQ(0, do_register(&self->other.good));
+	self->good = self->place.good;
+}
+
+FIXTURE_TEARDOWN(change)
+{
+}
+
+/* Whether everything is as it was, or as a change leaves it. */
+static bool is_changed(struct _test_data_change *self, int (*change)(struct _test_data_change *),
+		       bool changed)
+{
+	bool more = registered(&self->more.good), good = registered(&self->good);
+	long count = tables_count() - self->others;
+
+	if (!registered(&self->other.good))
+		return false;
+	if (!changed)
+		return good && !more && count == 2;
+	if (change == change_by_register)
+		return good && more && count == 3;
+	return !good && !more && count == (change == change_by_update ? 2 : 1);
+}
+
+/* Parent and child change theirs or not, in this order, and look at it before and after. */
+static void both_change(struct __test_metadata *_metadata, struct _test_data_change *self,
+			int (*change)(struct _test_data_change *), bool parent_changes,
+			bool child_changes)
+{
+	int go[2], done[2];
+	char byte = 0;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(go));
+	ASSERT_EQ(0, pipe(done));
+	pid = fork();
+	if (!pid) {
+		if (read(go[0], &byte, 1) != 1 || !is_changed(self, change, false))
+			_exit(1);
+		if (child_changes && change(self))
+			_exit(2);
+		if (!is_changed(self, change, child_changes))
+			_exit(3);
+		if (write(done[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+			_exit(4);
+		_exit(is_changed(self, change, child_changes) ? 0 : 5);
+	}
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(0, parent_changes ? change(self) : 0);
+	EXPECT_TRUE(is_changed(self, change, parent_changes));
+	ASSERT_EQ(1, write(go[1], &byte, 1));
+	/* Nothing is read if the child has failed. */
+	close(done[1]);
+	EXPECT_EQ(1, read(done[0], &byte, 1));
+	EXPECT_TRUE(is_changed(self, change, parent_changes));
+	ASSERT_EQ(1, write(go[1], &byte, 1));
+	EXPECT_TRUE(ended_well(pid));
+	EXPECT_TRUE(is_changed(self, change, parent_changes));
+}
+
+TEST_F(change, of_the_child)
+{
+	both_change(_metadata, self, variant->change, false, true);
+}
+
+TEST_F(change, of_the_parent)
+{
+	both_change(_metadata, self, variant->change, true, false);
+}
+
+TEST_F(change, of_both)
+{
+	both_change(_metadata, self, variant->change, true, true);
 }
 
 /* --- Memory that children do not get --- */

@@ -229,6 +229,57 @@ TEST_F(verdict, a_child_judges_for_itself)
 	EXPECT_WALK(WALK_FOUND, self->place.text);
 }
 
+TEST_F(verdict, changes_after_a_fork_leave_it)
+{
+	struct unwind_table third = ranges(self->place.text + PAGE, PAGE,
+					   self->other.table, PART_PAGES * PAGE);
+	int go[2];
+	char byte;
+	pid_t pid;
+
+	/* Tables that are known, one of them malformed, in parent and child. */
+	self->good.text_end = self->good.text_start + PAGE;
+	self->place.table->version = 2;
+	ASSERT_EQ(0, do_register(&self->good));
+	EXPECT_WALK(WALK_LOST, self->place.text);
+	ASSERT_EQ(0, pipe(go));
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		ASSERT_EQ(0, sampler_open(&self->sampler));
+		EXPECT_WALK(WALK_FOUND, self->other.text);
+		EXPECT_WALK(WALK_LOST, self->place.text);
+		EXPECT_EQ(0, read(go[0], &byte, 1));
+		/* The parent has changed something; that is nothing to the child. */
+		EXPECT_STATE(UNWIND_TABLE_DISABLED);
+		EXPECT_FALSE(registered(&third));
+		ASSERT_EQ(0, do_register(&third));
+		EXPECT_STATE(UNWIND_TABLE_DISABLED);
+		EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&self->other.good).state);
+		EXPECT_WALK(WALK_LOST, self->place.text);
+		ASSERT_EQ(0, do_update(&self->good));
+		EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+		self->place.table->version = 3;
+		EXPECT_WALK(WALK_FOUND, self->place.text);
+		EXPECT_STATE(UNWIND_TABLE_GOOD);
+		_exit(0);
+	}
+	close(go[0]);
+	ASSERT_EQ(0, do_register(&third));
+	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&self->other.good).state);
+	ASSERT_EQ(0, do_unregister(&third));
+	close(go[1]);
+	EXPECT_TRUE(ended_well(pid));
+	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_WALK(WALK_LOST, self->place.text);
+
+	/* What is registered again is not known. */
+	ASSERT_EQ(0, do_unregister(&self->good));
+	ASSERT_EQ(0, do_register(&self->good));
+	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+}
+
 TEST_F(verdict, memory_that_cannot_be_read)
 {
 	size_t len = PART_PAGES * PAGE;

@@ -10,6 +10,8 @@
 //!         ffffffff813dd9f0 up_write+0x20 ([kernel.kallsyms])
 //!                   40aa4f propagatemark+0x15f (/usr/bin/lua)
 //! ```
+//!
+//! A line more may say why there are no more frames.
 
 use anyhow::{Result, anyhow};
 
@@ -21,6 +23,9 @@ const COOKIE: &str = "(cookie)";
 
 /// What the header of a record of user frames says that belongs to no sample.
 const DEFERRED: &str = "DEFERRED CALLCHAIN";
+
+/// How a line begins that says why there are no more frames.
+const END: &str = "[stack ends: ";
 
 /// One frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +71,9 @@ pub fn parse(text: &str) -> Result<Vec<Sample<'_>>> {
 
         let mut frames = Vec::new();
         for (line, n) in lines.zip(number + 1..) {
+            if line.trim_start().starts_with(END) {
+                continue;
+            }
             frames.push(frame(line).ok_or_else(|| anyhow!("line {n} is not a frame: '{line}'"))?);
         }
         samples.push(Sample {
@@ -210,6 +218,16 @@ lua   123  2361.472260:    1000000 cpu-clock:
             samples[0].text,
             text.trim_end_matches('\n').to_owned() + "\n"
         );
+    }
+
+    #[test]
+    fn the_end_is_no_frame() {
+        let text = "\
+lua 1 2.3: 1 cpu-clock:
+\t          434552 __munmap+0x22 (/usr/bin/lua)
+\t                 [stack ends: no unwind information in lua]
+";
+        assert_eq!(symbols(&parse(text).unwrap()[0]), ["__munmap"]);
     }
 
     #[test]

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The sections of an address space, and of others that are copies of it.
+
+use core::{
+    mem::MaybeUninit,
+    ptr::NonNull, //
+};
+
+use kernel::{
+    alloc::Flags,
+    bindings,
+    prelude::*,
+    sync::{
+        aref::{
+            ARef,
+            AlwaysRefCounted, //
+        },
+        atomic::{
+            Acquire,
+            Atomic,
+            Relaxed, //
+        },
+        rcu,
+        Refcount, //
+    },
+    types::Opaque, //
+};
+
+use crate::{
+    entry::Entry,
+    section::Section,
+    tree::{
+        Tree,
+        Writer, //
+    },
+};
+
+/// Sections by their text.
+///
+/// Registries that are copies of each other share one. It is changed only as long as a single
+/// registry has it: see [`Owned`].
+///
+/// # Invariants
+///
+/// Each section in `tree` is at its text.
+#[pin_data]
+pub(crate) struct Set {
+    #[pin]
+    tree: Tree<Section>,
+    references: Refcount,
+    /// How many sections there are.
+    len: Atomic<usize>,
+    /// Tables are nowhere below this address,
+    tables_start: Atomic<usize>,
+    /// nor at or above this one,
+    tables_end: Atomic<usize>,
+    /// nor further from their text than this. All three are never narrowed.
+    tables_reach: Atomic<usize>,
+}
+
+// SAFETY: It is freed by whoever drops the last reference.
+unsafe impl AlwaysRefCounted for Set {
+    fn inc_ref(&self) {
+        self.references.inc();
+    }
+
+    unsafe fn dec_ref(set: NonNull<Self>) {
+        // SAFETY: This reference is still counted, so it lives.
+        if unsafe { set.as_ref() }.references.dec_and_test() {
+            // Of its readers, those of a registry that is gone are gone, and those of a registry
+            // that has another now have ended before its reference was dropped: see `Replaced`.
+            // SAFETY: It was made by `KBox`, not moved since, and nobody has it any more.
+            drop(unsafe { Pin::new_unchecked(KBox::from_raw(set.as_ptr())) });
+        }
+    }
+}
+
+impl Set {
+    /// Makes an empty set.
+    pub(crate) fn new(flags: Flags) -> Result<ARef<Self>> {
+        let set = KBox::pin_init(
+            pin_init!(Self {
+                tree <- Tree::new(),
+                references: Refcount::new(1),
+                len: Atomic::new(0),
+                tables_start: Atomic::new(usize::MAX),
+                tables_end: Atomic::new(0),
+                tables_reach: Atomic::new(0),
+            }),
+            flags,
+        )?;
+        // SAFETY: The set is not moved: it only changes hands as a pointer.
+        let set = NonNull::from(KBox::leak(unsafe { Pin::into_inner_unchecked(set) }));
+
+        // SAFETY: The count is 1 for this reference.
+        Ok(unsafe { ARef::from_raw(set) })
+    }
+
+    /// Makes a set with the same sections, which are shared, but not the tree that they are in.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to this set meanwhile.
+    pub(crate) unsafe fn copy(&self, flags: Flags) -> Result<ARef<Self>> {
+        let new = Self::new(flags)?;
+
+        // SAFETY: Nobody else has the new set, and nobody writes to this one.
+        unsafe { new.tree.writer().copy_from(&self.tree, flags) }?;
+        for (new, old) in [
+            (&new.len, &self.len),
+            (&new.tables_start, &self.tables_start),
+            (&new.tables_end, &self.tables_end),
+            (&new.tables_reach, &self.tables_reach),
+        ] {
+            new.store(old.load(Relaxed), Relaxed);
+        }
+        Ok(new)
+    }
+
+    /// How many references there are.
+    pub(crate) fn references(&self) -> i32 {
+        // What others did with the set, before they dropped theirs, is over: `Acquire`.
+        self.references.as_atomic().load(Acquire)
+    }
+
+    /// Whether there is another reference.
+    ///
+    /// If not, it stays so as long as whoever has the only one does not make another.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.references() != 1
+    }
+
+    /// How many sections there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len.load(Relaxed)
+    }
+
+    /// The section whose text holds address `pc`.
+    pub(crate) fn at(&self, pc: usize, rcu: &rcu::Guard) -> Option<Section> {
+        self.tree.at(pc, rcu)
+    }
+
+    /// The first section whose text has a byte in `start..end`.
+    pub(crate) fn first_in(&self, start: usize, end: usize, rcu: &rcu::Guard) -> Option<Section> {
+        self.tree.find(start, end, |_| true, rcu)
+    }
+
+    /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
+    /// `start..end`.
+    pub(crate) fn touched(
+        &self,
+        from: usize,
+        start: usize,
+        end: usize,
+        rcu: &rcu::Guard,
+    ) -> Option<Section> {
+        // Sections are found by their text. Most memory is far from any table, and most tables are
+        // near their text, so only few have to be looked at.
+        let reach =
+            if end <= self.tables_start.load(Relaxed) || start >= self.tables_end.load(Relaxed) {
+                0
+            } else {
+                self.tables_reach.load(Relaxed)
+            };
+
+        self.tree.find(
+            start.saturating_sub(reach).max(from),
+            end.saturating_add(reach),
+            |section| section.is_in(start, end),
+            rcu,
+        )
+    }
+}
+
+/// A set that one registry alone has.
+///
+/// # Invariants
+///
+/// The set is not shared, and the lock of the registry that has it is held.
+pub(crate) struct Owned<'a>(&'a Set);
+
+impl<'a> Owned<'a> {
+    /// # Safety
+    ///
+    /// As long as the result exists, the type's invariants must hold.
+    pub(crate) unsafe fn new(set: &'a Set) -> Self {
+        // INVARIANT: By the requirement of this function.
+        Self(set)
+    }
+
+    /// Adds a section.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if a byte of its text has one already; `ENOMEM`.
+    pub(crate) fn add(&mut self, section: Section) -> Result {
+        let entry = Entry::new(section, GFP_KERNEL_ACCOUNT)?;
+        let (first, last) = (section.text_start, section.text_last());
+
+        self.tree().add(first, last, entry, GFP_KERNEL_ACCOUNT)?;
+        self.0.len.store(self.0.len().wrapping_add(1), Relaxed);
+        self.widen(&section);
+        Ok(())
+    }
+
+    /// Puts a section into the place of the one that has the same text.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn replace(&mut self, section: Section) -> Result {
+        let entry = Entry::new(section, GFP_KERNEL_ACCOUNT)?;
+        let (first, last) = (section.text_start, section.text_last());
+
+        self.tree().put(first, last, entry, GFP_KERNEL_ACCOUNT)?;
+        self.widen(&section);
+        Ok(())
+    }
+
+    /// Removes a section that is there. It cannot fail.
+    pub(crate) fn remove(&mut self, section: &Section) {
+        self.tree().erase(section.text_start);
+        self.0.len.store(self.0.len().wrapping_sub(1), Relaxed);
+    }
+
+    /// The tree, to be written to.
+    fn tree(&mut self) -> Writer<'_, Section> {
+        // SAFETY: By the type invariants, and `self` is borrowed.
+        unsafe { self.0.tree.writer() }
+    }
+
+    /// Remembers where tables are.
+    fn widen(&mut self, section: &Section) {
+        let set = self.0;
+        let start = set.tables_start.load(Relaxed).min(section.table);
+        let end = set.tables_end.load(Relaxed).max(section.table_end());
+        let reach = set.tables_reach.load(Relaxed).max(section.reach());
+
+        set.tables_start.store(start, Relaxed);
+        set.tables_end.store(end, Relaxed);
+        set.tables_reach.store(reach, Relaxed);
+    }
+}
+
+/// Room for a reference that is to be dropped late.
+///
+/// A registry's readers use its set under RCU. Has the registry replaced it, they go on with the
+/// old one. Until they are done its reference stays: not only so that the set lives, but also so
+/// that another registry, which may have the only other reference, does not take the set for its
+/// own and put sections there that were never theirs.
+#[repr(C)]
+pub(crate) struct Replaced {
+    /// A tree has to be walked to be freed: too long for a softirq.
+    work: Opaque<bindings::rcu_work>,
+    set: ARef<Set>,
+}
+
+impl Replaced {
+    /// Makes room: afterwards nothing can fail.
+    pub(crate) fn room(flags: Flags) -> Result<KBox<MaybeUninit<Self>>> {
+        Ok(KBox::new_uninit(flags)?)
+    }
+
+    /// Drops a reference when readers that have the set now are done.
+    pub(crate) fn drop_late(room: KBox<MaybeUninit<Self>>, set: ARef<Set>) {
+        let replaced = KBox::into_raw(KBox::write(
+            room,
+            Self {
+                work: Opaque::uninit(),
+                set,
+            },
+        ));
+
+        // SAFETY: It is valid until `drop_now()`, which is called once.
+        unsafe {
+            let work = (*replaced).work.get();
+
+            bindings::init_work_with_key(
+                &raw mut (*work).work,
+                Some(Self::drop_now),
+                false,
+                c"unwind_tables".as_char_ptr(),
+                kernel::static_lock_class!().as_ptr(),
+            );
+            bindings::queue_rcu_work(bindings::system_dfl_wq, work);
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `work` must be that of an instance that is not used any more.
+    unsafe extern "C" fn drop_now(work: *mut bindings::work_struct) {
+        // SAFETY: By the requirement of this function; it is the first member of the first.
+        drop(unsafe { KBox::from_raw(work.cast::<Self>()) });
+    }
+}
