@@ -33,6 +33,9 @@ fi
 # Where the objects of kernel NAME are built.
 kernel_dir() { printf '%s' "$BUILD/kernel-$1${KDIR_BASE:+-${kdir_id:0:8}}"; }
 
+# Where the perf of the series is built.
+PERF_BUILD=$BUILD/perf${KDIR_BASE:+-${kdir_id:0:8}}
+
 # Bring the kernel tree up to date, then go on inside the tool-chain root file
 # system: `tree_and_inside "$0" "$@"`. Does nothing inside.
 tree_and_inside() {

@@ -86,7 +86,9 @@ part_vm() {
 	count_selftests series
 	check "guest without tables: kselftests" selftests off off 600 100
 	count_frame_pointers
+	check "perf builds" "$WORKBENCH/perf/build" || return
 	check "guest: all that is to be known at a uprobe" uprobe_sample
+	check "guest: perf, old and new" both_perfs series
 	check "guest: the demonstration" demonstration
 	walks 100
 }
@@ -163,6 +165,12 @@ uprobe_sample() {
 			"$WORKBENCH/check/uprobe" "$BUILD/demo/lua" "$OUT"
 }
 
+both_perfs() { # KERNEL
+	enter "$WORKBENCH/demo/build" &&
+		enter "$WORKBENCH/vm/boot" "perf-$1" "$(kernel_dir "$1")" \
+			"$WORKBENCH/check/perf" "$BUILD/demo/lua"
+}
+
 # At least 99 % of the stacks are complete, and below 10 % were before.
 demonstration() {
 	local last
@@ -185,6 +193,7 @@ part_long() {
 	check "bench, second run" "$WORKBENCH/measure/bench"
 	check "two runs agree within 1 %" enter "$WORKBENCH/measure/agree" "$BUILD/check/bench-first.json" "$OUT/bench.json"
 	check "kselftests on the base" base_selftests
+	check "guest: perf, old and new, on the base" both_perfs base
 	walks 550
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	check "debug guest: KUnit and kselftests" selftests debug debug 5400 8 300
