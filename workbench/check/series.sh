@@ -44,6 +44,8 @@ checkpatch_commit() { # COMMIT
 	# Trace events have a layout of their own.
 	[ -z "$(git diff --name-only "$1^" "$1" -- include/trace)" ] ||
 		ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+	# The header for user space has no BIT().
+	[ -z "$(git diff --name-only "$1^" "$1" -- include/uapi tools/include/uapi)" ] || ignore+=,BIT_MACRO
 	# uprobes use this RCU, which checkpatch does not know.
 	[ -z "$(git diff --name-only "$1^" "$1" -- kernel/events/uprobes.c)" ] ||
 		ignore+=,RCU_TASKS_TRACE
