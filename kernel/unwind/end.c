@@ -52,6 +52,7 @@ static unsigned long count_of(unsigned int cpu, unsigned int end)
 {
 	const struct unwind_user_counts *counts = per_cpu_ptr(&unwind_user_counts, cpu);
 
+	/* Other CPUs go on counting. */
 	return data_race(end < NR_UNWIND_USER_ENDS ? counts->ends[end] : counts->guessed);
 }
 

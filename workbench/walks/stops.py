@@ -12,6 +12,7 @@ in a trap, and a trap's registers are the program's own.  A breakpoint's are
 not: it lies one byte behind the instruction that it replaced.
 """
 
+import contextlib
 import os
 import random
 import time
@@ -76,6 +77,16 @@ def burst(room):
     return room
 
 
+@contextlib.contextmanager
+def gone():
+    """Another thread may have ended them all, before gdb hears of it."""
+    try:
+        yield
+    except gdb.error as error:
+        if "No such process" not in str(error):
+            raise
+
+
 def run(chosen, child):
     """One run of the program with breakpoints; how many stacks it gave."""
     got = 0
@@ -90,17 +101,20 @@ def run(chosen, child):
     if alive():
         # A thread that is stepped is stepped alone.
         gdb.execute("set scheduler-locking step")
-    while alive() and got < wanted:
-        place = breakpoints.pop(gdb.newest_frame().pc(), None)
-        if place is not None:
-            place.delete()
-        got += burst(min(STEPS, wanted - got))
-        if alive() and got < wanted:
-            gdb.execute("continue", to_string=True)
-    if alive():
-        gdb.execute("kill", to_string=True)
+    with gone():
+        while alive() and got < wanted:
+            place = breakpoints.pop(gdb.newest_frame().pc(), None)
+            if place is not None:
+                place.delete()
+            got += burst(min(STEPS, wanted - got))
+            if alive() and got < wanted:
+                gdb.execute("continue", to_string=True)
+    with gone():
+        if alive():
+            gdb.execute("kill", to_string=True)
     for place in breakpoints.values():
-        place.delete()
+        with gone():
+            place.delete()
     return got
 
 

@@ -160,7 +160,7 @@ static int walk_once(const struct walk *walk)
 struct possible {
 	struct chain scenario, callers;
 	bool ends;
-	/* How one that ends ends. */
+	/* How such a stack ends. */
 	unsigned char end;
 };
 
