@@ -61,11 +61,12 @@ struct unwind_tables_place {
 };
 
 /*
- * What the lookups of one stack may cost, in rows stepped over (to find a
- * function, with its first rows, counts as 32). 510 frames with 64 rows each are just below it, and
- * whatever is in the tables, a walk takes less than two million instructions.
+ * What the lookups of one stack may cost, in rows passed. To find a function,
+ * with its first rows, counts as 32, and a row that has to be read, with others
+ * behind it, as 7. 510 frames with 50 rows each are just below it, and whatever
+ * is in the tables, a walk takes less than two million instructions.
  */
-#define UNWIND_TABLES_BUDGET	(48 * 1024)
+#define UNWIND_TABLES_BUDGET	(54 * 1024)
 
 #ifdef CONFIG_UNWIND_USER_TABLES
 
@@ -95,6 +96,7 @@ bool __unwind_tables_next(struct mm_struct *mm, unsigned long from,
 void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
 int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
+void __unwind_tables_check(struct mm_struct *mm);
 void unwind_tables_not_dupped(void);
 
 /**
@@ -219,6 +221,20 @@ static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start
 }
 
 /**
+ * unwind_tables_check - Forget what is about text or tables that were not dupped
+ * @mm: The new address space, which only the caller uses
+ *
+ * Once for all of them, whose number knows no limit.
+ *
+ * Context: Process context, may sleep. The caller holds the mmap lock of @mm.
+ */
+static inline void unwind_tables_check(struct mm_struct *mm)
+{
+	if (unwind_tables_registered(mm))
+		__unwind_tables_check(mm);
+}
+
+/**
  * unwind_tables_exit - Free what an address space registered
  * @mm: The address space, which has lost its last user
  *
@@ -281,6 +297,7 @@ static inline void unwind_tables_init(struct mm_struct *mm) {}
 static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm) {}
 static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start,
 				       unsigned long end) {}
+static inline void unwind_tables_check(struct mm_struct *mm) {}
 static inline void unwind_tables_exit(struct mm_struct *mm) {}
 
 #endif /* !CONFIG_UNWIND_USER_TABLES */

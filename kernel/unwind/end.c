@@ -2,6 +2,8 @@
 /*
  * How user stacks ended: what administrators see.
  */
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/init.h>
@@ -74,6 +76,9 @@ static void show(struct seq_file *file, const char *name, unsigned int end)
 static int ends_show(struct seq_file *file, void *unused)
 {
 	unsigned int cpu, end;
+
+	/* The columns are those of one moment. */
+	guard(cpus_read_lock)();
 
 	seq_printf(file, "%-15s %10s", "", "all");
 	for_each_online_cpu(cpu)

@@ -88,7 +88,7 @@ part_vm() {
 	count_frame_pointers
 	check "perf builds" "$WORKBENCH/perf/build" || return
 	check "guest: all that is to be known at a uprobe" uprobe_sample
-	check "guest: perf, old and new" both_perfs series
+	check "guest: perf, old and new" both_perfs series 90
 	check "guest: the demonstration" demonstration
 	walks 100
 }
@@ -119,7 +119,7 @@ count_kunit() { # SUITE LOG
 
 # Those that compare stacks.
 stacks="frame_pointer_test sframe_test walk_test frame_pointer_uprobe_test sframe_uprobe_test
-	moment_test"
+	moment_test compat_test"
 # Those that register tables themselves.
 registration="register_test lifetime_test fork_test exec_test verdict_test observe_test
 	fault_test race_test rules_test reads_test hostile_test end_test example"
@@ -140,7 +140,7 @@ count_selftests() { # NAME
 count_frame_pointers() {
 	local results=$OUT/selftests-off program
 
-	for program in frame_pointer_test frame_pointer_uprobe_test moment_test; do
+	for program in frame_pointer_test frame_pointer_uprobe_test moment_test compat_test; do
 		count_tap "without tables: $program" "$results/$program.tap"
 	done
 	for program in sframe_test walk_test sframe_uprobe_test; do
@@ -165,10 +165,10 @@ uprobe_sample() {
 			"$WORKBENCH/check/uprobe" "$BUILD/demo/lua" "$OUT"
 }
 
-both_perfs() { # KERNEL
+both_perfs() { # KERNEL PERCENT
 	enter "$WORKBENCH/demo/build" &&
 		enter "$WORKBENCH/vm/boot" "perf-$1" "$(kernel_dir "$1")" \
-			"$WORKBENCH/check/perf" "$BUILD/demo/lua"
+			"$WORKBENCH/check/perf" "$BUILD/demo/lua" "$2"
 }
 
 # At least 99 % of the stacks are complete, and below 10 % were before.
@@ -193,7 +193,7 @@ part_long() {
 	check "bench, second run" "$WORKBENCH/measure/bench"
 	check "two runs agree within 1 %" enter "$WORKBENCH/measure/agree" "$BUILD/check/bench-first.json" "$OUT/bench.json"
 	check "kselftests on the base" base_selftests
-	check "guest: perf, old and new, on the base" both_perfs base
+	check "guest: perf, old and new, on the base" both_perfs base 0
 	walks 550
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	check "debug guest: KUnit and kselftests" selftests debug debug 5400 8 300

@@ -164,5 +164,7 @@ every_commit_builds() {
 		if grep -n 'warning:' "$OUT/logs/build-commit.log"; then
 			return 1
 		fi
+		git -C "$tree" diff --quiet "$commit^" "$commit" -- tools/perf tools/lib tools/include ||
+			PERF_TREE=$tree "$WORKBENCH/perf/build" || return
 	done
 }

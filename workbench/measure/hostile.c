@@ -97,6 +97,8 @@ int main(void)
 		return 1;
 	}
 	ret |= measure(&scene, "longest-functions");
+	hostile_long_rows(&scene);
+	ret |= measure(&scene, "longest-rows");
 	hostile_wide(&scene);
 	ret |= measure(&scene, "many-functions-and-rows");
 	hostile_signals(&scene);

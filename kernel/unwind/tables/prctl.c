@@ -8,6 +8,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_tables.h>
+#include <linux/unwind_user.h>
 
 static int table_from_user(struct unwind_table_info *info,
 			   const struct unwind_table __user *user, size_t size)
@@ -87,8 +88,8 @@ int unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tab
 
 	BUILD_BUG_ON(sizeof(struct unwind_table) != UNWIND_TABLE_SIZE_VER0);
 
-	/* The tables' rules are those of 64-bit code. */
-	if (in_compat_syscall())
+	/* The tables' rules are those of 64-bit programs. */
+	if (in_compat_syscall() || arch_unwind_user_unsupported())
 		return -EINVAL;
 	if (operation > PR_UNWIND_TABLES_ENUMERATE)
 		return -EINVAL;

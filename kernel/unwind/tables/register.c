@@ -161,6 +161,41 @@ void unwind_tables_disabled(const struct unwind_table_info *info)
 		 info->reason_name, info->reason_offset);
 }
 
+/* How many mappings text or a table may be in, or a child does not get it. */
+#define MOST_MAPPINGS	64
+
+/* Whether all of a range was dupped. */
+static bool is_dupped(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+	unsigned int mappings = 0;
+
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_start > start || vma->vm_flags & VM_WIPEONFORK ||
+		    ++mappings > MOST_MAPPINGS)
+			return false;
+		start = vma->vm_end;
+	}
+	return start >= end;
+}
+
+/* See unwind_tables_check(). */
+void __unwind_tables_check(struct mm_struct *mm)
+{
+	struct unwind_table_info info;
+	unsigned long from = 0;
+
+	while (__unwind_tables_next(mm, from, &info)) {
+		from = info.text_end;
+		if ((!is_dupped(mm, info.text_start, info.text_end) ||
+		     !is_dupped(mm, info.table_start, info.table_end)) &&
+		    !__unwind_tables_remove(mm, &info))
+			unwind_tables_dropped(&info);
+		cond_resched();
+	}
+}
+
 void unwind_tables_not_dupped(void)
 {
 	atomic_long_inc(&unwind_tables_lost);

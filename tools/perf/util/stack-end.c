@@ -35,6 +35,7 @@ static const struct {
 	[14]				 = UNKNOWN_REASON(14),
 	[15]				 = UNKNOWN_REASON(15),
 	[STACK_END_MISSING]		 = { "missing",	    "user part missing" },
+	[STACK_END_GUESSED]		 = { "complete-guessed", "complete, guessed" },
 };
 
 const char *stack_end__id(unsigned int end)
@@ -109,5 +110,7 @@ int sample__fprintf_stack_end(struct perf_sample *sample, struct thread *thread,
 		printed += fprintf(fp, "%s", stack_end__name(sample->stack_end));
 		break;
 	}
+	if (sample->stack_guessed && sample->stack_end != STACK_END_GUESSED)
+		printed += fprintf(fp, "; frames guessed");
 	return printed + fprintf(fp, "]\n");
 }

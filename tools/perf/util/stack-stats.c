@@ -97,16 +97,14 @@ int stack_stats__add(struct stack_stats *stats, struct perf_sample *sample,
 		stats->nr_guessed++;
 
 	switch (sample->stack_end) {
-	case PERF_CALLCHAIN_END_COMPLETE:
-		if (sample->stack_guessed)
-			stats->nr_complete_guessed++;
-		return 0;
-	case PERF_CALLCHAIN_END_UNKNOWN:
-	case STACK_END_MISSING:
-		/* They end nowhere that is known. */
-		return 0;
-	default:
+	case PERF_CALLCHAIN_END_NO_INFO:
+	case PERF_CALLCHAIN_END_FAULT:
+	case PERF_CALLCHAIN_END_MALFORMED:
+	case PERF_CALLCHAIN_END_BAD_FRAME:
 		return stack_stats__add_end(stats, sample, machine);
+	default:
+		/* No object is to blame. */
+		return 0;
 	}
 }
 
@@ -177,7 +175,8 @@ size_t stack_stats__fprintf(const struct stack_stats *stats, FILE *fp)
 	printed += fprintf_line(stats, "", "samples", stats->nr_samples, fp);
 	printed += fprintf_line(stats, "", "complete",
 				stats->nr_end[PERF_CALLCHAIN_END_COMPLETE], fp);
-	printed += fprintf_line(stats, "", "complete guessed", stats->nr_complete_guessed, fp);
+	printed += fprintf_line(stats, "", stack_end__name(STACK_END_GUESSED),
+				stats->nr_end[STACK_END_GUESSED], fp);
 
 	/* Of the reasons only those that occurred, to be short. */
 	for (unsigned int end = PERF_CALLCHAIN_END_NO_INFO; end < STACK_END_MISSING; end++) {

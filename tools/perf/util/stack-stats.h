@@ -19,8 +19,7 @@ struct stack_stats {
 	u64 nr_end[STACK_END_NR];
 	/* A frame was found by frame pointer. */
 	u64 nr_guessed;
-	u64 nr_complete_guessed;
-	/* Stacks that are not complete, by the name of the object they end in. */
+	/* Stacks that end for want of good tables, by the name of the object they end in. */
 	struct hashmap *objects;
 };
 

@@ -83,7 +83,7 @@ pub type Rows = Vec<(u32, Rule)>;
 
 impl<'a, A: Arch> Table<'a, A> {
     /// What the kernel spends on one stack at most: `UNWIND_TABLES_BUDGET`.
-    const BUDGET: u32 = 48 * 1024;
+    const BUDGET: u32 = 54 * 1024;
 
     pub fn read(bytes: Bytes<'a>, base: u64, len: u64) -> Result<Self, Error> {
         Ok(Self {

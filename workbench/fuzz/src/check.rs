@@ -9,7 +9,7 @@ use crate::parse::{Budget, Error, Malformed, Packed, Reason, Register, Rule, Val
 /// What it costs to find a function: once, and 8 more times to look at equals.
 const INDEX: u32 = 32 * (1 + 8);
 /// What all rows of a function cost.
-const ROWS: u32 = u16::MAX as u32;
+const ROWS: u32 = 7 * u16::MAX as u32;
 
 /// Looks `pc` up in the table of `len` bytes that `memory` is, standing at `base`, with a budget of
 /// `units`.

@@ -55,8 +55,8 @@ pub(crate) trait Reader {
 
 /// How much work a stack may still cost.
 ///
-/// One unit is what it costs to step over a row. Whoever walks a stack makes one budget for
-/// all its frames: then no table can make the walk long, whatever it says.
+/// One unit is what it costs to pass a row that was read with others. Whoever walks a stack makes
+/// one budget for all its frames: then no table can make the walk long, whatever it says.
 #[derive(Debug)]
 pub(crate) struct Budget(u32);
 
@@ -64,6 +64,10 @@ impl Budget {
     /// What it costs to find a function: at most 28 comparisons, and its first rows if they are
     /// usual ones.
     pub(super) const FIND: u32 = 32;
+
+    /// What it costs to step over a row that has to be read, with those behind it that fit into a
+    /// window. If rows are long, that is each.
+    pub(super) const STEP: u32 = 7;
 
     /// A budget of `units`.
     pub(crate) fn new(units: u32) -> Self {
@@ -73,21 +77,6 @@ impl Budget {
     /// What is left of it.
     pub(crate) fn left(&self) -> u32 {
         self.0
-    }
-
-    /// Takes `units` from what is left, or all that is; says how much.
-    #[inline]
-    pub(super) fn advance(&mut self, units: u32) -> u32 {
-        let units = units.min(self.0);
-
-        self.0 = self.0.wrapping_sub(units);
-        units
-    }
-
-    /// Gives back what was not used of an advance.
-    #[inline]
-    pub(super) fn give_back(&mut self, units: u32) {
-        self.0 = self.0.saturating_add(units);
     }
 
     /// Takes `units` from what is left; less than that left is an error, and then nothing is.

@@ -6,6 +6,9 @@
 #define CHAIN_MACROS_S
 
 .macro begin name
+#ifdef FUNCTION_SECTIONS
+	.section .text.\name, "ax", @progbits
+#endif
 	.globl	\name
 	.type	\name, @function
 \name:

@@ -40,6 +40,29 @@ static inline const char *hostile_rows(struct scene *scene)
 	return NULL;
 }
 
+/* More rows than a walk steps over, of the greatest length. */
+#define LONG_ROWS	12000
+#define LONG_ROW	(4 + 1 + 15 * 4)
+
+/* A frame of a function whose rows are longer than what is read at once. */
+static inline void hostile_long_rows(struct scene *scene)
+{
+	static unsigned char rows[5 + LONG_ROW * LONG_ROWS] = {
+		LONG_ROWS & 0xff, LONG_ROWS >> 8, 2,
+	};
+
+	for (unsigned int i = 0; i < LONG_ROWS; i++) {
+		unsigned char *row = &rows[5 + LONG_ROW * i];
+
+		memcpy(row, &i, sizeof(i));
+		row[4] = 0x5f;	/* from SP, 15 words of four bytes */
+	}
+	scene_no_rules(scene);
+	scene_rule(scene, BY_SP(8));
+	scene_add(scene, FUNCTION_SIZE, LONG_ROWS, rows, sizeof(rows));
+	*(unsigned long *)scene->stack = scene_function(scene, 1) + LONG_ROWS;
+}
+
 /* Frames of a word, of one small function. */
 static inline void hostile_frames(struct scene *scene)
 {

@@ -42,6 +42,7 @@ FIXTURE_SETUP(hostile)
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
+	ASSERT_LE(0, self->log);
 }
 
 /* Nothing that is done here is worth a warning. */
@@ -90,6 +91,14 @@ TEST_F(hostile, the_longest_functions)
 	/* It is not spent for good: the next one has as much. */
 	EXPECT_EQ(NULL, scene_sample(&self->scene));
 	EXPECT_LT(1, self->scene.chain.nr);
+}
+
+TEST_F(hostile, the_longest_rows)
+{
+	hostile_long_rows(&self->scene);
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(2, self->scene.chain.nr);
+	EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, self->scene.chain.end);
 }
 
 TEST_F(hostile, as_many_frames_as_there_can_be)

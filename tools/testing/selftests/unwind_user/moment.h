@@ -118,6 +118,7 @@ struct record {
 	bool promised;
 	/* Of a stack: it is that of moment_call(). */
 	bool right;
+	unsigned int frames;
 };
 
 #define MAX_RECORDS	16
@@ -158,6 +159,7 @@ static inline int records(struct sampler *sampler, struct record *all, int max)
 			record->cookie = words[0];
 			record->ip = words[1] ? ips[0] : 0;
 			record->right = is_moment(ips, words[1]);
+			record->frames = words[1];
 			record->tid = words[len / sizeof(*words) - 1] >> 32;
 			break;
 		default:

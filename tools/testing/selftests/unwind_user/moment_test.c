@@ -363,6 +363,16 @@ TEST_F(moment, exit_of_a_killed_task)
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }
 
+/* The signal is there when the stack is walked. */
+TEST_F(moment, death_of_a_task_that_kills_itself)
+{
+	ASSERT_TRUE(start(self, kill_ready));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_kill", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(SIGKILL, end(self) & 0x7f);
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+}
+
 static void pause_ready(void)
 {
 	pid_t tid = syscall(__NR_gettid);
@@ -406,6 +416,75 @@ TEST_F(moment, exit_by_another_thread)
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 	EXPECT_EQ(1, samples_with_stack(&self->two));
+}
+
+/*
+ * Leave by a system call, with a frame pointer into memory that is in the page
+ * cache, but not mapped yet.
+ */
+static void leave(long number, long a, long b)
+{
+	const unsigned long frame[] = { 0, (unsigned long)moment_ip };
+	int fd = memfd_create("frame", 0);
+	char *area;
+
+	if (fd < 0 || pwrite(fd, frame, sizeof(frame), 4096) != sizeof(frame))
+		_exit(1);
+	area = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (area == MAP_FAILED)
+		_exit(1);
+	ready();
+	asm volatile("movq	%1, %%rsp\n"
+		     "	movq	%2, %%rbp\n"
+		     "	syscall\n"
+		     "	ud2\n"
+		     : : "a" (number), "r" (area), "r" (area + 4096), "D" (a), "S" (b) : "memory");
+	__builtin_unreachable();
+}
+
+static void leave_by_exit(void)
+{
+	leave(__NR_exit_group, 0, 0);
+}
+
+static void leave_by_kill(void)
+{
+	leave(__NR_kill, getpid(), SIGKILL);
+}
+
+/* The number of frames of the only stack; or -1. */
+static int frames_of_stack(struct sampler *sampler)
+{
+	struct record all[MAX_RECORDS];
+	int n = records(sampler, all, MAX_RECORDS), frames = -1;
+
+	for (int i = 0; i < n; i++) {
+		if (all[i].type != PERF_RECORD_CALLCHAIN_DEFERRED)
+			continue;
+		if (frames >= 0)
+			return -1;
+		frames = all[i].frames;
+	}
+	return frames;
+}
+
+TEST_F(moment, exit_waits_for_memory)
+{
+	ASSERT_TRUE(start(self, leave_by_exit));
+	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(2, frames_of_stack(&self->one));
+}
+
+/* It could not be killed again, if the memory never came. */
+TEST_F(moment, exit_of_a_killed_task_waits_for_nothing)
+{
+	ASSERT_TRUE(start(self, leave_by_kill));
+	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(SIGKILL, end(self) & 0x7f);
+	EXPECT_EQ(1, frames_of_stack(&self->one));
 }
 
 /* An event that the child has inherited. */

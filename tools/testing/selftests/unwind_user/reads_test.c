@@ -7,28 +7,7 @@
 
 #include <sys/auxv.h>
 
-#include "tables.h"
-#include "scene.h"
-
-FIXTURE(reads) {
-	struct scene scene;
-};
-
-FIXTURE_SETUP(reads)
-{
-	int error;
-
-	if (tables_missing())
-		SKIP(return, NO_TABLES);
-	error = -scene_make(&self->scene);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
-}
-
-FIXTURE_TEARDOWN(reads)
-{
-}
+#include "scene_fixture.h"
 
 static unsigned char *restorer_at(struct scene *scene)
 {
@@ -40,7 +19,7 @@ static unsigned char *restorer_at(struct scene *scene)
 
 /* --- Return addresses --- */
 
-TEST_F(reads, return_addresses_that_are_none)
+TEST_F(scene, return_addresses_that_are_none)
 {
 	static const unsigned long none[] = {
 		0, -1UL, -4095UL, 1UL << 63, 1UL << 62, 0xffffffff81000000UL,
@@ -101,7 +80,7 @@ TEST_F(reads, return_addresses_that_are_none)
 
 /* --- The CFA --- */
 
-TEST_F(reads, cfa_that_cannot_be)
+TEST_F(scene, cfa_that_cannot_be)
 {
 	const unsigned long none[] = {
 		-1UL, -8UL, -16UL, -0x1000UL, 1UL << 63, 0x7ffffffff000UL, 0, 8, 0x1000,
@@ -158,7 +137,7 @@ TEST_F(reads, cfa_that_cannot_be)
 	EXPECT_CALLERS(RETURN(1));
 }
 
-TEST_F(reads, frame_pointer_that_is_none)
+TEST_F(scene, frame_pointer_that_is_none)
 {
 	const unsigned long none[] = {
 		0, 1, -1UL, -8UL, -16UL, -0x1000UL, 1UL << 63, AT(0x101), AT(0x10b), AT(0x78),
@@ -185,7 +164,7 @@ TEST_F(reads, frame_pointer_that_is_none)
 
 /* --- Where a stack ends --- */
 
-TEST_F(reads, end_of_the_stack)
+TEST_F(scene, end_of_the_stack)
 {
 	/* One page, and behind it what nobody may touch. */
 	unsigned char *page = scene_memory(PAGE);
@@ -218,7 +197,7 @@ TEST_F(reads, end_of_the_stack)
 }
 
 /* Below where the stack starts there is other memory. */
-TEST_F(reads, below_the_stack)
+TEST_F(scene, below_the_stack)
 {
 	ASSERT_EQ(0, mprotect(self->scene.stack, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
 	REGS.sp = AT(PAGE);
@@ -248,7 +227,7 @@ static void write_frames(struct scene *scene, unsigned long *at, unsigned long s
 }
 
 /* A stack that is in many mappings is still one. */
-TEST_F(reads, a_stack_in_pieces)
+TEST_F(scene, a_stack_in_pieces)
 {
 	unsigned char *stack = self->scene.stack;
 	unsigned long callers[64];
@@ -278,7 +257,7 @@ TEST_F(reads, a_stack_in_pieces)
 /* --- Other memory --- */
 
 /* A guess, or a rule, does not get at memory that is not the stack. */
-TEST_F(reads, other_memory)
+TEST_F(scene, other_memory)
 {
 	/* Above the stack, or it could not be taken for one. */
 	unsigned long *other = (unsigned long *)self->scene.stack;
@@ -320,7 +299,7 @@ TEST_F(reads, other_memory)
 }
 
 /* Kernel addresses and none at all are no stack either. */
-TEST_F(reads, stack_pointers_that_are_none)
+TEST_F(scene, stack_pointers_that_are_none)
 {
 	static const unsigned long none[] = { 0, 8, 0x1000, -8UL, -0x1000UL, 1UL << 63, 1UL << 47 };
 
@@ -368,7 +347,7 @@ static bool has_vm_flag(const void *addr, const char *flag)
  * A ring buffer is mapped as a device's memory would be, and programs can write to
  * its first page: a good stack, where none may be.
  */
-TEST_F(reads, memory_of_a_device)
+TEST_F(scene, memory_of_a_device)
 {
 	struct sampler other = {};
 	unsigned char *stack;
@@ -403,7 +382,7 @@ TEST_F(reads, memory_of_a_device)
 	EXPECT_NO_CALLERS();
 }
 
-TEST_F(reads, stack_in_the_vvar)
+TEST_F(scene, stack_in_the_vvar)
 {
 	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
 
@@ -427,7 +406,7 @@ static bool is_mapped(const void *page)
 }
 
 /* What grows when it is touched does not for a guess. */
-TEST_F(reads, nothing_grows)
+TEST_F(scene, nothing_grows)
 {
 	unsigned long far = 1024 * PAGE;
 	unsigned char *area = mmap(NULL, 2 * far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -479,7 +458,7 @@ TEST_F(reads, nothing_grows)
 /* --- Guesses --- */
 
 /* In a program with tables a frame pointer is only believed if it leads to code. */
-TEST_F(reads, guesses_must_be_code)
+TEST_F(scene, guesses_must_be_code)
 {
 	struct table_header *header = (struct table_header *)self->scene.table;
 

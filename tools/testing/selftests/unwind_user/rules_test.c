@@ -6,31 +6,10 @@
 
 #include <signal.h>
 
-#include "tables.h"
-#include "scene.h"
-
-FIXTURE(rules) {
-	struct scene scene;
-};
-
-FIXTURE_SETUP(rules)
-{
-	int error;
-
-	if (tables_missing())
-		SKIP(return, NO_TABLES);
-	error = -scene_make(&self->scene);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
-}
-
-FIXTURE_TEARDOWN(rules)
-{
-}
+#include "scene_fixture.h"
 
 /* The tests can fail: what no rule says does not happen. */
-TEST_F(rules, without_a_rule)
+TEST_F(scene, without_a_rule)
 {
 	REGS.bp = AT(0x100);
 	WORD(0x00) = RETURN(1);
@@ -44,7 +23,7 @@ TEST_F(rules, without_a_rule)
 
 /* --- The CFA --- */
 
-TEST_F(rules, cfa_from_sp)
+TEST_F(scene, cfa_from_sp)
 {
 	static const int offsets[] = { 8, 0x40, 0x100, 0x108, 0x1000, 0x12000 };
 
@@ -60,7 +39,7 @@ TEST_F(rules, cfa_from_sp)
 	}
 }
 
-TEST_F(rules, cfa_from_fp)
+TEST_F(scene, cfa_from_fp)
 {
 	/* Each of two functions saves the frame pointer where it points to. */
 	RULE(BY_FP(0x10, -0x10));
@@ -77,7 +56,7 @@ TEST_F(rules, cfa_from_fp)
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 }
 
-TEST_F(rules, cfa_from_another_register)
+TEST_F(scene, cfa_from_another_register)
 {
 	/* In the order of struct scene_regs, behind ip. */
 	static const int registers[] = {
@@ -98,7 +77,7 @@ TEST_F(rules, cfa_from_another_register)
 	}
 }
 
-TEST_F(rules, cfa_on_the_stack)
+TEST_F(scene, cfa_on_the_stack)
 {
 	static const int registers[] = { RSP, RBP, R12 };
 
@@ -121,7 +100,7 @@ TEST_F(rules, cfa_on_the_stack)
 /* --- The return address --- */
 
 /* Also all distances of what is read together. */
-TEST_F(rules, return_address_on_the_stack)
+TEST_F(scene, return_address_on_the_stack)
 {
 	for (int offset = -0x300; offset <= 0x40; offset += 8) {
 		NO_RULES();
@@ -135,7 +114,7 @@ TEST_F(rules, return_address_on_the_stack)
 	}
 }
 
-TEST_F(rules, return_address_far_away)
+TEST_F(scene, return_address_far_away)
 {
 	static const int offsets[] = { -0x12008, -0x10000, -0x1000, 0x1000, 0xdff0 };
 
@@ -149,7 +128,7 @@ TEST_F(rules, return_address_far_away)
 	}
 }
 
-TEST_F(rules, return_address_in_a_register)
+TEST_F(scene, return_address_in_a_register)
 {
 	RULE(FLEXIBLE(REG(RSP), 0x10, REG(R12), -3));
 	RULE(BY_SP(0x10));
@@ -160,7 +139,7 @@ TEST_F(rules, return_address_in_a_register)
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 }
 
-TEST_F(rules, return_address_where_a_register_points_to)
+TEST_F(scene, return_address_where_a_register_points_to)
 {
 	static const int registers[] = { RSP, RBP, R14 };
 
@@ -189,7 +168,7 @@ TEST_F(rules, return_address_where_a_register_points_to)
 	EXPECT_CALLERS(RETURN(1), RETURN(2));				\
 } while (0)
 
-TEST_F(rules, fp_unchanged)
+TEST_F(scene, fp_unchanged)
 {
 	WORD(0x18) = RETURN(1);
 	REGS.bp = AT(0x1000);
@@ -198,7 +177,7 @@ TEST_F(rules, fp_unchanged)
 	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, AT_CFA, -8));
 }
 
-TEST_F(rules, fp_on_the_stack)
+TEST_F(scene, fp_on_the_stack)
 {
 	for (int offset = -0x300; offset <= 0x40; offset += 8) {
 		if (offset == -8)
@@ -211,7 +190,7 @@ TEST_F(rules, fp_on_the_stack)
 	}
 }
 
-TEST_F(rules, fp_far_away)
+TEST_F(scene, fp_far_away)
 {
 	WORD(0x12000) = AT(0x1d000);
 	WORD(0x13000 - 0x900) = RETURN(1);
@@ -222,7 +201,7 @@ TEST_F(rules, fp_far_away)
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 }
 
-TEST_F(rules, fp_in_a_register)
+TEST_F(scene, fp_in_a_register)
 {
 	WORD(0x18) = RETURN(1);
 	REGS.bp = AT(0x2000);
@@ -233,7 +212,7 @@ TEST_F(rules, fp_in_a_register)
 	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, AT_CFA, -8, REG(RBP), -0x1000));
 }
 
-TEST_F(rules, fp_where_a_register_points_to)
+TEST_F(scene, fp_where_a_register_points_to)
 {
 	WORD(0x18) = RETURN(1);
 	REGS.bp = AT(0x2000);
@@ -251,7 +230,7 @@ TEST_F(rules, fp_where_a_register_points_to)
 /* --- All of it --- */
 
 /* A rule never sees what it restores. */
-TEST_F(rules, operands_are_the_current_frames)
+TEST_F(scene, operands_are_the_current_frames)
 {
 	REGS.sp = AT(0x100);
 	REGS.bp = AT(0x200);
@@ -280,7 +259,7 @@ TEST_F(rules, operands_are_the_current_frames)
 }
 
 /* Other registers are those of the topmost frame, and nobody else's. */
-TEST_F(rules, another_register_in_a_callers_frame)
+TEST_F(scene, another_register_in_a_callers_frame)
 {
 	static const struct rule others[] = {
 		FLEXIBLE(REG(R12), 0x10),
@@ -318,7 +297,7 @@ TEST_F(rules, another_register_in_a_callers_frame)
 }
 
 /* Below a signal's frame they are known again, for one frame. */
-TEST_F(rules, another_register_below_a_signal)
+TEST_F(scene, another_register_below_a_signal)
 {
 	unsigned char *restorer = self->scene.text + 20 * FUNCTION_SIZE;
 	unsigned long ip = RETURN(1) + 5;
@@ -347,7 +326,7 @@ TEST_F(rules, another_register_below_a_signal)
 	EXPECT_CALLERS((unsigned long)restorer, ip, RETURN(2), RETURN(3));
 }
 
-TEST_F(rules, outermost)
+TEST_F(scene, outermost)
 {
 	static const struct rule ends[] = { OUTERMOST, { .flexible = true } };
 
@@ -369,7 +348,7 @@ TEST_F(rules, outermost)
 }
 
 /* Where the frame starts with its mapping, words below the CFA cannot all be read. */
-TEST_F(rules, at_the_start_of_a_stack)
+TEST_F(scene, at_the_start_of_a_stack)
 {
 	for (int size = 8; size <= 0x108; size += 0x10) {
 		NO_RULES();
@@ -433,7 +412,7 @@ static void make_plt(struct scene *scene)
 }
 
 /* On top, as a caller, and interrupted, at all offsets of all entries. */
-TEST_F(rules, repeating_block)
+TEST_F(scene, repeating_block)
 {
 	unsigned char *restorer = self->scene.text + 20 * FUNCTION_SIZE;
 
@@ -484,7 +463,7 @@ static void on_step(int number, siginfo_t *info, void *data)
 	steps++;
 }
 
-TEST_F(rules, signal_in_a_plt)
+TEST_F(scene, signal_in_a_plt)
 {
 	struct sigaction action = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
 

@@ -72,10 +72,11 @@ static inline long tracepoint_id(const char *name)
 	return id;
 }
 
-/* Open an event of this thread, with a ring; returns 0 or an errno. */
-static inline int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr)
+/* Open an event of a thread, 0 for this one, with a ring; returns 0 or an errno. */
+static inline int sampler_open_event_of(struct sampler *sampler, struct perf_event_attr *attr,
+					int pid)
 {
-	sampler->fd = syscall(__NR_perf_event_open, attr, 0, -1, -1, 0);
+	sampler->fd = syscall(__NR_perf_event_open, attr, pid, -1, -1, 0);
 	if (sampler->fd < 0)
 		return errno;
 	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
@@ -90,6 +91,11 @@ static inline int sampler_open_event(struct sampler *sampler, struct perf_event_
 	return 0;
 }
 
+static inline int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr)
+{
+	return sampler_open_event_of(sampler, attr, 0);
+}
+
 static inline void sampler_close(struct sampler *sampler)
 {
 	munmap(sampler->page, RING_SIZE + 4096);
@@ -97,14 +103,20 @@ static inline void sampler_close(struct sampler *sampler)
 }
 
 /* The same, with stacks and nothing else. */
-static inline int sampler_open_stacks(struct sampler *sampler, struct perf_event_attr attr)
+static inline int sampler_open_stacks_of(struct sampler *sampler, struct perf_event_attr attr,
+					 int pid)
 {
 	attr.size = sizeof(attr);
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
 	attr.exclude_callchain_kernel = 1;
 	attr.defer_callchain = 1;
 	attr.defer_output = 1;
-	return sampler_open_event(sampler, &attr);
+	return sampler_open_event_of(sampler, &attr, pid);
+}
+
+static inline int sampler_open_stacks(struct sampler *sampler, struct perf_event_attr attr)
+{
+	return sampler_open_stacks_of(sampler, attr, 0);
 }
 
 /* Sample each of a system call of this thread from now on; returns 0 or an errno. */

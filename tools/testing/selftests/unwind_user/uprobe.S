@@ -6,6 +6,8 @@
  * probe has to execute in the instruction's place is emulated for some, stepped
  * elsewhere for others, and a system call for a long no-operation.
  */
+#include <asm/unistd.h>
+
 #include "chain.S"
 
 #ifdef SFRAME
@@ -160,6 +162,30 @@ begin thrower
 	movq	jumper_sp(%rip), %rsp
 	jmp	1b
 end thrower
+
+/* Handler of SIGILL, and what it returns to, which nothing describes. */
+begin handler
+	frame
+	call	inner
+label handler_return
+	addq	$2, UC_RIP(%rdx)
+	unframe
+	ret
+end handler
+
+	nop
+label restorer
+	movq	$__NR_rt_sigreturn, %rax
+	syscall
+
+begin interrupted
+	frame
+label interrupted_ud2
+	ud2
+label interrupted_behind
+	unframe
+	ret
+end interrupted
 
 	.bss
 	.balign	8

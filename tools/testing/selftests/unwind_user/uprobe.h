@@ -30,6 +30,10 @@ extern const char recursive_return[], recursive_last_return[];
 void jumper(int depth);
 extern const char jumper_return[];
 void thrower(int depth);
+void handler(int number);
+extern const char handler_return[], restorer[];
+void interrupted(int depth);
+extern const char interrupted_ud2[], interrupted_behind[];
 
 /* Of the linker: the program's file, and what of it is text. */
 extern const char __ehdr_start[], __executable_start[], etext[];

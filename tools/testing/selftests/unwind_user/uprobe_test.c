@@ -19,6 +19,8 @@
 #define MAX_SAMPLES	16
 #define CLOCK_SAMPLES	2000
 
+#define SIGNAL_ILL	4
+
 struct probe {
 	const void *at;
 	bool ret;
@@ -80,6 +82,10 @@ static const struct scenario scenarios[] = {
 	{ "return probe of a function that was left", jumper, 0, 0,
 	  { RETURN(jumper), RETURN(thrower), ENTRY(inner) },
 	  { { inner, jumper_return }, { EMPTY } } },
+	{ "return probes of a signal's handler and what it interrupted", interrupted, 0, 0,
+	  { RETURN(interrupted), RETURN(handler), ENTRY(inner) },
+	  { { inner, handler_return, restorer, interrupted_ud2 },
+	    { restorer, interrupted_behind }, { EMPTY } } },
 	/* Optimised after the first time. */
 	{ "no-operation of ten bytes", probed_nop10, 0, 4, { ENTRY(nop10_at) }, { { nop10_at } } },
 };
@@ -506,6 +512,10 @@ static void test_clock(void)
 
 int main(void)
 {
+	/* Handler, SA_RESTORER, restorer, and no other signal is blocked. */
+	const unsigned long action[] = {
+		(unsigned long)handler, 0x04000000, (unsigned long)restorer, 0,
+	};
 	const struct probe probe = ENTRY(inner);
 	int error;
 
@@ -520,6 +530,8 @@ int main(void)
 		ksft_exit_skip("no deferred stacks of uprobes: errno %d; see config\n", error);
 	if (error)
 		ksft_exit_fail_msg("cannot open a uprobe: errno %d\n", error);
+	if (syscall(__NR_rt_sigaction, SIGNAL_ILL, action, NULL, sizeof(action[0])))
+		ksft_exit_fail_msg("cannot take a signal: errno %d\n", errno);
 
 	ksft_set_plan(ARRAY_SIZE(scenarios) + 6);
 	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++)

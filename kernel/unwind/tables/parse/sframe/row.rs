@@ -369,22 +369,26 @@ impl Walk {
         })
     }
 
-    /// The last row at or below `wanted`, which is below the end. Behind the rows that are left is
-    /// the end of the function or, if these are not `all`, that of the budget.
+    /// The last row at or below `wanted`, which is below the end.
     fn scan<A: Abi, R: Reader>(
         &mut self,
         window: &mut Window<'_, A, R>,
         wanted: u32,
-        all: bool,
+        budget: &mut Budget,
     ) -> Result<Option<Row>, Error> {
         let mut found = None;
 
         loop {
+            let left = self.left;
+
             found = self.pass(window, wanted).or(found);
+            // So few rows fit into the window that they may be paid for later.
+            budget.spend(left.wrapping_sub(self.left))?;
             if self.left == 0 {
-                return if all { Ok(found) } else { Err(Error::Budget) };
+                return Ok(found);
             }
             // This one is not in the window, or above `wanted`, or wrong.
+            budget.spend(Budget::STEP)?;
             let row = self.step(window)?;
             if row.start > wanted {
                 self.check_start(window, &row)?;
@@ -409,16 +413,11 @@ impl Walk {
             Some(block) => offset.checked_rem(block.into()).unwrap_or(0),
             None => offset,
         };
-        let rows = self.left;
 
-        if rows == 0 && self.attribute.signal {
+        if self.left == 0 && self.attribute.signal {
             return Ok(Rule::signal_frame());
         }
-        // A row costs one unit.
-        self.left = budget.advance(rows);
-        let found = self.scan(window, wanted, self.left == rows);
-        budget.give_back(self.left);
-        match found? {
+        match self.scan(window, wanted, budget)? {
             Some(row) => window.rule(&self.attribute, &row),
             None => Err(Error::NotFound),
         }

@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# ends of deferred user stacks in perf script and report
+
+set -e
+
+shelldir=$(dirname "$0")
+# shellcheck source=lib/setup_python.sh
+. "${shelldir}"/lib/setup_python.sh
+
+err=0
+dir=$(mktemp -d /tmp/__perf_test.ends.XXXXX)
+perfdata=${dir}/perf.data
+
+cleanup() {
+	rm -rf "${dir}"
+	trap - EXIT TERM INT
+}
+
+trap_cleanup() {
+	echo "Unexpected signal in ${FUNCNAME[1]}"
+	cleanup
+	exit 1
+}
+trap trap_cleanup EXIT TERM INT
+
+# Whatever the kernel can do: each end, of stacks that are made here.
+"${PYTHON}" "${shelldir}"/lib/deferred_stacks.py > "${perfdata}" << EOF
+1 - 400010 400020
+1 - 400010 400020
+1 g 400010 400020
+2 - 400010 7f0000000010
+2 g 400010 7f0000000010
+2 - 400010 7f0000000010
+late
+3 - 400010
+4 - 400010 7f0000000010
+5 - 400010 400020
+5 - 400010 100
+6 - 400010 400020
+7 - 400010
+8 - 400010
+11 - 400010
+0 - 400010
+lost
+EOF
+
+# Compare the standard input with what is expected.
+expect() {
+	if diff "$2" - > "${dir}/diff"
+	then
+		echo "$1 [Success]"
+	else
+		cat "${dir}/diff"
+		echo "$1 [Failed]"
+		err=1
+	fi
+}
+
+cat > "${dir}/expected" << EOF
+2 frames
+2 frames
+2 frames [stack ends: complete, guessed]
+2 frames [stack ends: no unwind information in libfoo.so]
+2 frames [stack ends: no unwind information in libfoo.so; frames guessed]
+2 frames [stack ends: no unwind information in libfoo.so]
+2 frames [stack ends: no unwind information in libfoo.so]
+1 frames [stack ends: unreadable memory in prog]
+2 frames [stack ends: malformed unwind table of libfoo.so]
+2 frames [stack ends: bad frame in prog]
+2 frames [stack ends: bad frame in [unknown]]
+2 frames [stack ends: more than 2 frames]
+1 frames [stack ends: too much work]
+1 frames [stack ends: 32-bit or x32 code]
+1 frames [stack ends: unknown reason 11]
+1 frames
+0 frames [stack ends: user part missing]
+EOF
+perf script -i - -F comm,ip,sym,dso < "${perfdata}" 2> /dev/null | awk '
+	BEGIN { RS = ""; FS = "\n" }
+	{ end = $NF ~ /\[stack ends: / ? $NF : ""; sub(/^[ \t]+/, " ", end)
+	  print NF - 1 - (end != "") " frames" end }' |
+	expect "Ends of stacks in perf script" "${dir}/expected"
+
+cat > "${dir}/expected" << EOF
+Deferred stacks:
+                         samples:         17  (100.0%)
+                        complete:          2  ( 11.8%)
+               complete, guessed:          1  (  5.9%)
+                  no information:          4  ( 23.5%)
+               unreadable memory:          1  (  5.9%)
+                 malformed table:          1  (  5.9%)
+                       bad frame:          2  ( 11.8%)
+                 too many frames:          1  (  5.9%)
+                   too much work:          1  (  5.9%)
+              32-bit or x32 code:          1  (  5.9%)
+               unknown reason 11:          1  (  5.9%)
+               user part missing:          1  (  5.9%)
+                        not said:          1  (  5.9%)
+                         guessed:          2  ( 11.8%)
+               ends in libfoo.so:          5  ( 29.4%)
+                    ends in prog:          2  ( 11.8%)
+               ends in [unknown]:          1  (  5.9%)
+EOF
+perf report -i - --stats --stdio < "${perfdata}" 2> /dev/null |
+	sed -n '/^Deferred stacks:$/,$p' |
+	expect "Summary of deferred stacks" "${dir}/expected"
+
+cat > "${dir}/expected" << EOF
+1 32-bit or x32 code
+1 complete, guessed
+1 malformed table
+1 nothing
+1 too many frames
+1 too much work
+1 unknown reason 11
+1 unreadable memory
+1 user part missing
+2 bad frame
+2 complete
+4 no information
+EOF
+perf report -i - --stdio -q --no-children -g none -F sample,stack_end < "${perfdata}" \
+	2> /dev/null |
+	sed -nE 's/^ +([0-9]+) +/\1 /; s/ *$//; s/^([0-9]+)$/\1 nothing/; /^[0-9]/p' |
+	LC_ALL=C sort |
+	expect "Sort key stack_end" "${dir}/expected"
+
+# Which samples are left, by their reasons.
+filtered() {
+	perf script -i - -F comm,ip,sym,dso "--stack-end=$1" < "${perfdata}" 2> /dev/null |
+		awk 'BEGIN { RS = ""; FS = "\n" } { n++ } END { print n + 0 }'
+}
+
+for wanted in complete:2 complete-guessed:1 no-info:4 fault,malformed:2 incomplete:13 \
+	missing:1 unknown:1 reason-11:1 reason-12:0
+do
+	echo "${wanted#*:}" > "${dir}/expected"
+	filtered "${wanted%:*}" | expect "Filter by ${wanted%:*}" "${dir}/expected"
+done
+
+# What perf inject passes on is what it got.
+perf report -i - --stats --stdio < "${perfdata}" 2> /dev/null |
+	sed -n '/^Deferred stacks:$/,$p' > "${dir}/expected"
+perf inject -i "${perfdata}" -o - 2> /dev/null |
+	perf report -i - --stats --stdio 2> /dev/null |
+	sed -n '/^Deferred stacks:$/,$p' |
+	expect "Summary behind perf inject" "${dir}/expected"
+
+cleanup
+exit ${err}
