@@ -140,6 +140,19 @@ static unsigned long do_fork_exit(void)
 	return now() - start;
 }
 
+/* As posix_spawn() makes its children: nothing is copied. */
+static unsigned long do_vfork_exit(void)
+{
+	unsigned long start = now();
+	pid_t child = vfork();
+
+	if (!child)
+		_exit(0);
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		die("vfork");
+	return now() - start;
+}
+
 static unsigned long do_exec(void)
 {
 	unsigned long start = now();
@@ -224,6 +237,7 @@ int main(int argc, char **argv)
 	measure("exec", 0, do_exec);
 	measure("fork", 0, do_fork);
 	measure("fork+exit", 0, do_fork_exit);
+	measure("vfork+exit", 0, do_vfork_exit);
 	measure("munmap", 0, do_munmap);
 	if (call(PR_UNWIND_TABLES_REGISTER, 0) < 0)
 		return 0;
@@ -239,6 +253,7 @@ int main(int argc, char **argv)
 			continue;
 		measure("fork", registered, do_fork);
 		measure("fork+exit", registered, do_fork_exit);
+		measure("vfork+exit", registered, do_vfork_exit);
 		measure("first-change", registered, do_register_after_fork);
 		measure("munmap", registered, do_munmap);
 		measure("munmap-among", registered, do_munmap_among);

@@ -5,6 +5,7 @@
  */
 #include "../kselftest_harness.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -376,20 +377,36 @@ TEST_F(scene, unsupported)
 
 /* --- What administrators see --- */
 
-/* A number of the counters' file, in the column of all CPUs; or -1. */
-static long counted(const char *what)
+/* What a CPU, or "all", has counted of something, or -1 if that is not in the file. */
+static long counted_by(const char *who, const char *what)
 {
-	char line[1024], name[32];
-	FILE *file = fopen(COUNTERS, "r");
-	long number = -1, one;
+	int column = 0, at, is_heading = 1;
+	char line[4096], *word;
+	FILE *file = fopen(COUNTERS, "re");
+	long number = -1;
 
 	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%31s %ld", name, &one) == 2 && !strcmp(name, what))
-			number = one;
+		bool found = false;
+
+		/* There is nothing above the names. */
+		for (at = is_heading, word = strtok(line, " \n"); word; at++, word = strtok(NULL, " \n")) {
+			if (is_heading && !strcmp(word, who))
+				column = at;
+			else if (!is_heading && !at)
+				found = !strcmp(word, what);
+			else if (found && at == column)
+				number = atol(word);
+		}
+		is_heading = 0;
 	}
 	if (file)
 		fclose(file);
 	return number;
+}
+
+static long counted(const char *what)
+{
+	return counted_by("all", what);
 }
 
 TEST_F(scene, counters)
@@ -416,6 +433,47 @@ TEST_F(scene, counters)
 	EXPECT_EQ(malformed + 3, counted("malformed"));
 	EXPECT_LE(guessed + 3, counted("guessed"));
 	EXPECT_EQ(depth, counted("depth"));
+}
+
+/* Go to a CPU, and write its name; returns 0 or a negative errno. */
+static int go_to_cpu(int cpu, char *name, size_t size)
+{
+	cpu_set_t set;
+
+	snprintf(name, size, "CPU%d", cpu);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+TEST_F(scene, counters_of_each_cpu)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN), other, here, all;
+	char name[16], others[16];
+
+	if (counted("complete") < 0)
+		SKIP(return, "no " COUNTERS);
+	if (cpus < 2)
+		SKIP(return, "one CPU");
+	self->scene.table[2] = 9;
+	REGS.bp = AT(0x80);
+	WORD(0x80) = 0;
+	WORD(0x88) = RETURN(2);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		ASSERT_EQ(0, go_to_cpu(!cpu, others, sizeof(others)));
+		ASSERT_EQ(0, go_to_cpu(cpu, name, sizeof(name)));
+		here = counted_by(name, "malformed");
+		other = counted_by(others, "malformed");
+		all = counted("malformed");
+		ASSERT_LE(0, here);
+		ASSERT_LE(0, other);
+		for (int i = 0; i < 3; i++)
+			EXPECT_CALLERS(RETURN(2));
+		EXPECT_EQ(here + 3, counted_by(name, "malformed"));
+		EXPECT_EQ(other, counted_by(others, "malformed"));
+		EXPECT_EQ(all + 3, counted("malformed"));
+	}
+	EXPECT_EQ(-1, counted_by("CPU99999", "malformed"));
 }
 
 /* The event's fields behind the common ones. */

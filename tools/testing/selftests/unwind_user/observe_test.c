@@ -173,13 +173,28 @@ static enum walk disable(struct sampler *sampler, struct place *place)
 	return walk(sampler, place->text);
 }
 
+/* Map the text, as it is, from a file of this name; returns 0 or a negative errno. */
+static int text_from_file(struct place *place, const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+	size_t len = PART_PAGES * PAGE;
+
+	if (fd < 0 || write(fd, place->text, len) != (ssize_t)len)
+		return -errno;
+	if (mmap(place->text, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
+	    MAP_FAILED)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
 TEST(message)
 {
-	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), error, before, after;
-	char who[64], why[] = "disabled: Version at 0x2";
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), error, quiet, loud[2];
 	struct sampler sampler;
 	struct place place;
-	enum walk walks[2];
+	enum walk walks[3];
+	char who[64];
 
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
@@ -196,20 +211,25 @@ TEST(message)
 	/* Nothing is printed that nobody asked for. */
 	lseek(log, 0, SEEK_END);
 	walks[0] = disable(&sampler, &place);
-	before = messages(log, "unwind_tables: ", "");
+	quiet = messages(log, "unwind_tables: ", "");
 
 	error = dynamic_debug("file kernel/unwind/tables/register.c +p");
 	if (error)
 		SKIP(return, "no dynamic debug: errno %d", -error);
 	walks[1] = disable(&sampler, &place);
-	error = dynamic_debug("file kernel/unwind/tables/register.c -p");
-	after = messages(log, who, why);
+	loud[0] = messages(log, who, " (no file) disabled: Version at 0x2");
+	error = text_from_file(&place, "observed");
+	walks[2] = disable(&sampler, &place);
+	loud[1] = messages(log, who, " (memfd:observed) disabled: Version at 0x2");
 
 	EXPECT_EQ(0, error);
+	EXPECT_EQ(0, dynamic_debug("file kernel/unwind/tables/register.c -p"));
 	EXPECT_EQ(WALK_LOST, walks[0]);
-	EXPECT_EQ(0, before);
+	EXPECT_EQ(0, quiet);
 	EXPECT_EQ(WALK_LOST, walks[1]);
-	EXPECT_EQ(1, after);
+	EXPECT_EQ(1, loud[0]);
+	EXPECT_EQ(WALK_LOST, walks[2]);
+	EXPECT_EQ(1, loud[1]);
 }
 
 /* --- What registrations cost --- */
