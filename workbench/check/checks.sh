@@ -18,7 +18,8 @@ part_host() {
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
 	check "host tools: rustfmt" enter "$WORKBENCH/host/build" fmt --check
 	check "host tools: clippy" enter "$WORKBENCH/host/build" clippy --all-targets -- -D warnings
-	UNWIND_DEMO_LUA=$BUILD/demo/lua \
+	# The cases are the same each time; who runs them alone has others.
+	UNWIND_DEMO_LUA=$BUILD/demo/lua PROPTEST_RNG_SEED=1 \
 		check "parser and host tools" enter "$WORKBENCH/host/build" test -- --nocapture
 	count_cargo "$logs/check-parser-and-host-tools.log"
 	part_tables
@@ -65,7 +66,8 @@ every_file_has_a_licence() {
 
 no_warnings() { # LOG
 	# A log that is not there holds none either.
-	[ -s "$1" ] && ! grep -nE 'warning:|WARNING:' "$1"
+	# A clock that was set meanwhile is not in what was built.
+	[ -s "$1" ] && ! grep -nE 'warning:|WARNING:' "$1" | grep -vE 'Clock skew detected|modification time .* in the future'
 }
 
 # The objects of the series once more, with all that compilers have to say.

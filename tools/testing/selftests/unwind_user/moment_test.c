@@ -242,7 +242,7 @@ static const struct record *stack_of(const struct record *sample, const struct r
  * Samples at any moment of it: a stack starts where the sample's registers are,
  * or the sample has none.
  */
-TEST_F(moment, exec_at_any_moment)
+TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 {
 	enum { MAX = 20000, ENOUGH = 2000, SECONDS = 120 };
 	static struct record all[MAX];

@@ -299,7 +299,7 @@ static void test_anywhere(void)
 	vdso_clock = FAST_CLOCK;
 	while (!error && count.in_vdso < SAMPLES && time(NULL) - start < SECONDS) {
 		ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
-		chain_call(chain_vdso, 100000);
+		chain_call(chain_vdso, 20000);
 		ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 		expected.nr = 0;
 		expect_callers(&expected);

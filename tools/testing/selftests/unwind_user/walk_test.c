@@ -255,7 +255,7 @@ static bool walk_by_clock(const struct walk *walk)
 	}
 	while (samples < CLOCK_SAMPLES && more >= 0) {
 		__nolibc_syscall3(__NR_ioctl, clock.fd, PERF_EVENT_IOC_ENABLE, 0);
-		for (int i = 0; i < 50; i++) {
+		for (int i = 0; i < 10; i++) {
 			nest = nested;
 			chain_call(walk->scenario.chain, walk->scenario.depth);
 		}
