@@ -380,6 +380,7 @@ TEST_F(scene, unsupported)
 /* What a CPU, or "all", has counted of something, or -1 if that is not in the file. */
 static long counted_by(const char *who, const char *what)
 {
+	static const char blanks[] = "\n ";
 	int column = 0, at, is_heading = 1;
 	char line[4096], *word;
 	FILE *file = fopen(COUNTERS, "re");
@@ -389,7 +390,8 @@ static long counted_by(const char *who, const char *what)
 		bool found = false;
 
 		/* There is nothing above the names. */
-		for (at = is_heading, word = strtok(line, " \n"); word; at++, word = strtok(NULL, " \n")) {
+		at = is_heading;
+		for (word = strtok(line, blanks); word; word = strtok(NULL, blanks), at++) {
 			if (is_heading && !strcmp(word, who))
 				column = at;
 			else if (!is_heading && !at)
