@@ -195,15 +195,17 @@ impl Row {
         let unused =
             if A::SIGNED_RA { 0 } else { Self::SIGNED } | if flexible { Self::FROM_SP } else { 0 };
         let mut lengths = [0; 256];
-        let mut info = 0;
+        let mut rest: &mut [u8] = &mut lengths;
+        let mut info: u8 = 0;
 
-        while info < 256 {
+        while let [length, tail @ ..] = rest {
             let (words, code) = ((info >> 1) & 0xf, (info >> 5) & 3);
             // Without words, nothing else has a meaning.
-            if info as u8 & unused == 0 && code != 3 && (words != 0 || info == 0) {
-                lengths[info] = 1 + (words << code) as u8;
+            if info & unused == 0 && code != 3 && (words != 0 || info == 0) {
+                *length = 1 + (words << code);
             }
-            info += 1;
+            info = info.wrapping_add(1);
+            rest = tail;
         }
         lengths
     }
