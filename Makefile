@@ -12,20 +12,22 @@ export JOBS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run check check-host check-vm check-long agree fuzz bench bench-host bench-tables \
-	tree refresh series kernel shell rootfs clean clean-cache
+.PHONY: help run check check-host check-vm check-long agree fuzz bench bench-host bench-limits \
+	bench-tables tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
 	@echo 'Targets:'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 	@echo 'Variables:'
-	@sed -n 's/^# \([A-Z_]*\)= *\(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^# \([A-Z_]*\)= *\(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 # KDIR=         a kernel tree of your own to put the series on; it is only read
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
 # UNWIND_CACHE= where downloads are kept (default: ~/.cache/linux-unwind-tables)
 # FUZZ_SECONDS= how long `fuzz' takes for each of its targets (default: 60)
+# RACE_SECONDS= how long tests provoke races, in `check' (default: 60)
+# RANDOM_SECONDS= how long operations are made up at random, in `check' (default: 60)
 # JOBS=         how many jobs a build runs (default: one per processor)
 
 run: ## build everything and show it at work, in a virtual machine
@@ -49,11 +51,15 @@ agree: ## compare the parser with other readers of tables
 fuzz: ## look for tables that the parser cannot take
 	@$(LOCKED) $(WB)/fuzz/run $(FUZZ_SECONDS)
 
-bench: ## measure what the series costs
-	@$(LOCKED) $(WB)/measure/bench
+bench: ## measure what a stack costs, and the worst that a program can make
+	@$(LOCKED) $(WB)/measure/bench frame_pointer sframe hostile
 
 bench-tables: ## measure what registrations cost, and what a program without any pays
-	@$(LOCKED) $(WB)/measure/lifetime
+	@$(LOCKED) $(WB)/measure/bench lifetime
+
+bench-limits: ## measure all that, and make it the limits that `check' compares with
+	@$(LOCKED) $(WB)/measure/bench --series
+	@$(LOCKED) $(WB)/measure/limits --write
 
 bench-host: ## measure what a lookup costs, and other readers'
 	@$(LOCKED) $(WB)/readers/bench

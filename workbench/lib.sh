@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Names and helpers that every script of the workbench shares.
+# shellcheck disable=SC2034 # not each uses all
 
 TOP=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 WORKBENCH=$TOP/workbench

@@ -3,6 +3,7 @@
 # Get what others released from the Debian archive, and build each part of it
 # only when it has changed. For scripts that run inside the root file system;
 # after lib.sh, and with $WORK set to the directory to build in.
+# shellcheck disable=SC2034 # not each uses all
 
 SOURCES=$CACHE/sources
 

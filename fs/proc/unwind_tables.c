@@ -52,28 +52,28 @@ static void tables_stop(struct seq_file *m, void *v)
 
 static int tables_show(struct seq_file *m, void *v)
 {
+	static const char * const formats[] = {
+		[UNWIND_TABLE_SFRAME] = "sframe",
+	};
 	static const char * const origins[] = {
 		[UNWIND_TABLE_BY_EXEC] = "exec",
 		[UNWIND_TABLE_BY_PRCTL] = "prctl",
+	};
+	static const char * const states[] = {
+		[UNWIND_TABLE_UNCHECKED] = "unchecked",
+		[UNWIND_TABLE_GOOD] = "good",
+		[UNWIND_TABLE_DISABLED] = "disabled",
 	};
 	struct unwind_tables_seq *seq = m->private;
 	struct unwind_table_info *info = &seq->info;
 	struct vm_area_struct *vma;
 
-	seq_printf(m, "%08lx-%08lx %08lx-%08lx sframe %s ",
+	seq_printf(m, "%08lx-%08lx %08lx-%08lx %s %s %s",
 		   info->text_start, info->text_end,
-		   info->table_start, info->table_end, origins[info->origin]);
-	switch (info->state) {
-	case UNWIND_TABLE_GOOD:
-		seq_printf(m, "good %u", info->functions);
-		break;
-	case UNWIND_TABLE_DISABLED:
-		seq_printf(m, "disabled %s@0x%x", info->reason_name, info->reason_offset);
-		break;
-	default:
-		seq_puts(m, "unchecked -");
-		break;
-	}
+		   info->table_start, info->table_end,
+		   formats[info->format], origins[info->origin], states[info->state]);
+	if (info->state == UNWIND_TABLE_DISABLED)
+		seq_printf(m, ":%s@0x%x", info->reason_name, info->reason_offset);
 
 	if (mmap_read_lock_killable(seq->mm))
 		return -EINTR;

@@ -17,11 +17,11 @@
  * @text_end:	   Address after the last byte of text
  * @table_start:   Address of the table's first byte
  * @table_end:	   Address after the last byte that the table may use
+ * @format:	   The table's format, UNWIND_TABLE_SFRAME
  * @origin:	   UNWIND_TABLE_BY_EXEC or UNWIND_TABLE_BY_PRCTL
  * @state:	   UNWIND_TABLE_UNCHECKED, UNWIND_TABLE_GOOD or
  *		   UNWIND_TABLE_DISABLED
- * @functions:	   How many functions a good table has
- * @reason:	   Why a table is disabled, else 0
+ * @reason:	   Why a table is disabled, else 0; each format has its own numbers
  * @reason_offset: Where in the table that is, in bytes from its start
  * @reason_name:   The reason in a word, or NULL
  */
@@ -30,43 +30,24 @@ struct unwind_table_info {
 	unsigned long text_end;
 	unsigned long table_start;
 	unsigned long table_end;
+	unsigned int format;
 	unsigned int origin;
 	unsigned int state;
-	unsigned int functions;
 	unsigned int reason;
 	unsigned int reason_offset;
 	const char *reason_name;
 };
 
-/* What is known of a table: see kernel/unwind/tables/parse/sframe/header.rs. */
-struct unwind_tables_header {
-	u64 index;
-	u64 rows;
-	u32 rows_len;
-	u32 functions;
-	bool pc_relative;
-};
-
-/* How many bytes of a function's rows unwind_tables_find() reads, and some more. */
-#define UNWIND_TABLES_FIRST	40U
-
-/* What it found: see kernel/unwind/tables/parse/sframe/search.rs. */
-struct unwind_tables_place {
-	u64 start;
-	u32 size;
-	u32 at;
-	u32 nth;
-	u32 filled;
-	u64 rows[UNWIND_TABLES_FIRST / 8 + 1];
-};
-
 /*
  * What the lookups of one stack may cost, in rows passed. To find a function,
  * with its first rows, counts as 32, and a row that has to be read, with others
- * behind it, as 7. 510 frames with 50 rows each are just below it, and whatever
- * is in the tables, a walk takes less than two million instructions.
+ * behind it, as 7. 510 frames with 100 rows each are below it, and whatever is
+ * in the tables, a walk takes less than four million instructions. A single
+ * lookup may cost a quarter.
  */
-#define UNWIND_TABLES_BUDGET	(54 * 1024)
+#define UNWIND_TABLES_BUDGET	(108 * 1024)
+
+struct unwind_tables_entry;
 
 #ifdef CONFIG_UNWIND_USER_TABLES
 
@@ -76,28 +57,30 @@ DECLARE_STATIC_KEY_TRUE(unwind_tables_used);
 int unwind_tables_register(struct mm_struct *mm, const struct unwind_table_info *info);
 int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *info);
 int unwind_tables_unregister(struct mm_struct *mm, struct unwind_table_info *info);
-int unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tables,
-			unsigned long count, unsigned long size);
+long unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tables,
+			 unsigned long count, unsigned long size);
 
 /* What kernel/unwind/tables/tables.rs calls: */
 void unwind_tables_disabled(const struct unwind_table_info *info);
 void unwind_tables_dropped(const struct unwind_table_info *info);
 int unwind_tables_read(void *to, unsigned long addr, unsigned int len);
-int unwind_tables_find(unsigned long base, const struct unwind_tables_header *header,
-		       unsigned long pc, struct unwind_tables_place *place);
 
 /* What it is called by, here and in kernel/unwind/tables/: */
-int __unwind_tables_insert(struct mm_struct *mm, const struct unwind_table_info *info,
+struct unwind_tables_entry *
+__unwind_tables_prepare(struct mm_struct *mm, const struct unwind_table_info *info, bool update);
+int __unwind_tables_insert(struct mm_struct *mm, struct unwind_tables_entry *entry,
 			   unsigned int most);
-int __unwind_tables_replace(struct mm_struct *mm, const struct unwind_table_info *info);
+int __unwind_tables_replace(struct mm_struct *mm, struct unwind_tables_entry *entry);
+void __unwind_tables_put(struct unwind_tables_entry *entry);
 int __unwind_tables_remove(struct mm_struct *mm, struct unwind_table_info *info);
 bool __unwind_tables_next(struct mm_struct *mm, unsigned long from,
 			  struct unwind_table_info *info);
+bool __unwind_tables_touched(struct mm_struct *mm, unsigned long from, unsigned long start,
+			     unsigned long end, struct unwind_table_info *info);
 void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
 int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
-void __unwind_tables_check(struct mm_struct *mm);
-void unwind_tables_not_dupped(void);
+void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned long end);
 
 /**
  * unwind_tables_registered - Whether an address space has tables
@@ -200,8 +183,8 @@ static inline void unwind_tables_init(struct mm_struct *mm)
  */
 static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm)
 {
-	if (unwind_tables_registered(oldmm) && __unwind_tables_dup(mm, oldmm))
-		unwind_tables_not_dupped();
+	if (unwind_tables_registered(oldmm))
+		__unwind_tables_dup(mm, oldmm);
 }
 
 /**
@@ -221,17 +204,21 @@ static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start
 }
 
 /**
- * unwind_tables_check - Forget what is about text or tables that were not dupped
- * @mm: The new address space, which only the caller uses
+ * unwind_tables_check - Forget what is about text or tables that a child lacks
+ * @mm:	   The new address space, which only the caller uses
+ * @start: Start of the first mapping that was not dupped, or that is wiped
+ * @end:   End of the last one
  *
- * Once for all of them, whose number knows no limit.
+ * One call is for all such mappings, and for what is between them. It looks at
+ * the registrations that have a byte of text or table there.
  *
  * Context: Process context, may sleep. The caller holds the mmap lock of @mm.
  */
-static inline void unwind_tables_check(struct mm_struct *mm)
+static inline void unwind_tables_check(struct mm_struct *mm, unsigned long start,
+				       unsigned long end)
 {
 	if (unwind_tables_registered(mm))
-		__unwind_tables_check(mm);
+		__unwind_tables_check(mm, start, end);
 }
 
 /**
@@ -255,9 +242,9 @@ static inline int unwind_tables_register(struct mm_struct *mm,
 	return -EOPNOTSUPP;
 }
 
-static inline int unwind_tables_prctl(unsigned long operation,
-				      struct unwind_table __user *tables,
-				      unsigned long count, unsigned long size)
+static inline long unwind_tables_prctl(unsigned long operation,
+				       struct unwind_table __user *tables,
+				       unsigned long count, unsigned long size)
 {
 	return -EINVAL;
 }
@@ -297,7 +284,8 @@ static inline void unwind_tables_init(struct mm_struct *mm) {}
 static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm) {}
 static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start,
 				       unsigned long end) {}
-static inline void unwind_tables_check(struct mm_struct *mm) {}
+static inline void unwind_tables_check(struct mm_struct *mm, unsigned long start,
+				       unsigned long end) {}
 static inline void unwind_tables_exit(struct mm_struct *mm) {}
 
 #endif /* !CONFIG_UNWIND_USER_TABLES */

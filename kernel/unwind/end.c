@@ -2,8 +2,6 @@
 /*
  * How user stacks ended: what administrators see.
  */
-#include <linux/cleanup.h>
-#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/init.h>
@@ -38,7 +36,7 @@ void unwind_user_ended(const struct unwind_stacktrace *trace, enum unwind_user_t
 
 #ifdef CONFIG_DEBUG_FS
 
-static const char * const names[NR_UNWIND_USER_ENDS] = {
+static const char * const end_names[NR_UNWIND_USER_ENDS] = {
 	[UNWIND_USER_END_NONE]		= "none",
 	[UNWIND_USER_END_COMPLETE]	= "complete",
 	[UNWIND_USER_END_NO_INFO]	= "no-information",
@@ -50,44 +48,26 @@ static const char * const names[NR_UNWIND_USER_ENDS] = {
 	[UNWIND_USER_END_UNSUPPORTED]	= "unsupported",
 };
 
-static unsigned long count_of(unsigned int cpu, unsigned int end)
-{
-	const struct unwind_user_counts *counts = per_cpu_ptr(&unwind_user_counts, cpu);
-
-	/* Other CPUs go on counting. */
-	return data_race(end < NR_UNWIND_USER_ENDS ? counts->ends[end] : counts->guessed);
-}
-
-/* One line: the sum, and what each CPU has counted. */
-static void show(struct seq_file *file, const char *name, unsigned int end)
+static unsigned long sum_of(const unsigned long __percpu *count)
 {
 	unsigned long sum = 0;
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu)
-		sum += count_of(cpu, end);
-
-	seq_printf(file, "%-15s %10lu", name, sum);
-	for_each_online_cpu(cpu)
-		seq_printf(file, " %10lu", count_of(cpu, end));
-	seq_putc(file, '\n');
+	for_each_possible_cpu(cpu) {
+		/* Other CPUs go on counting. */
+		sum += data_race(*per_cpu_ptr(count, cpu));
+	}
+	return sum;
 }
 
 static int ends_show(struct seq_file *file, void *unused)
 {
-	unsigned int cpu, end;
-
-	/* The columns are those of one moment. */
-	guard(cpus_read_lock)();
-
-	seq_printf(file, "%-15s %10s", "", "all");
-	for_each_online_cpu(cpu)
-		seq_printf(file, " %7s%-3u", "CPU", cpu);
-	seq_putc(file, '\n');
+	unsigned int end;
 
 	for (end = UNWIND_USER_END_COMPLETE; end < NR_UNWIND_USER_ENDS; end++)
-		show(file, names[end], end);
-	show(file, "guessed", NR_UNWIND_USER_ENDS);
+		seq_printf(file, "%-15s %10lu\n", end_names[end],
+			   sum_of(&unwind_user_counts.ends[end]));
+	seq_printf(file, "%-15s %10lu\n", "guessed", sum_of(&unwind_user_counts.guessed));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(ends);

@@ -23,16 +23,8 @@ am_same_tree() {
 }
 
 checkpatch() {
-	local dictionary=$BUILD/check/codespell
-
-	mkdir -p "${dictionary%/*}"
-	# Manual pages have a macro Nd, which is not a typing error.
-	python3 -c 'import codespell_lib as c; print(c.__path__[0] + "/data/dictionary.txt")' |
-		xargs grep -v '^nd->' >"$dictionary"
 	cd "$TREE"
-	export dictionary
 	export -f checkpatch_commit
-	# With all the words of codespell a large commit takes minutes.
 	git rev-list "$(base)..HEAD" |
 		xargs -P "${JOBS:-$(nproc)}" -I {} bash -c 'checkpatch_commit {} || exit 1'
 }
@@ -49,11 +41,34 @@ checkpatch_commit() { # COMMIT
 	# uprobes use this RCU, which checkpatch does not know.
 	[ -z "$(git diff --name-only "$1^" "$1" -- kernel/events/uprobes.c)" ] ||
 		ignore+=,RCU_TASKS_TRACE
+	# What stands in for the kernel's headers jumps as they do.
+	[ -z "$(git diff --name-only "$1^" "$1" -- tools/sframe/shim)" ] ||
+		ignore+=,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE
+	# That test stops where it finds a fault; and the base has no history.
+	[ -z "$(git diff --name-only "$1^" "$1" -- lib/test_maple_tree.c)" ] ||
+		ignore+=,AVOID_BUG,UNKNOWN_COMMIT_ID
 	# The series is signed off by who mails it.
-	report=$(scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" \
-		--codespell --codespellfile "$dictionary" --git "$1" 2>&1) && return
+	report=$(scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" --git "$1" 2>&1) && return
 	printf '%s\n%s\n' "$(git log -1 --format=%s "$1")" "$report"
 	return 1
+}
+
+# codespell on all lines that the series adds, and on its messages. checkpatch
+# can ask it too, but takes minutes for a large commit.
+spelling() {
+	local lines=$BUILD/check/spelling dictionary=$BUILD/check/codespell
+
+	rm -rf "$lines"
+	mkdir -p "$lines"
+	git -C "$TREE" diff -U0 --no-color "$(base)" | awk -v directory="$lines" '
+		/^\+\+\+ b\// { file = substr($0, 7); gsub("/", "!", file); next }
+		/^\+/ { print substr($0, 2) >(directory "/" file) }'
+	git -C "$TREE" log --format=%B "$(base)..HEAD" >"$lines/messages"
+	[ "$(find "$lines" -type f | wc -l)" -ge 100 ]
+	# Manual pages have a macro Nd, which is not a typing error.
+	python3 -c 'import codespell_lib as c; print(c.__path__[0] + "/data/dictionary.txt")' |
+		xargs grep -v '^nd->' >"$dictionary"
+	codespell --dictionary "$dictionary" "$lines"
 }
 
 rustfmt_clean() {
@@ -83,15 +98,112 @@ doc_warnings() {
 	scripts/kernel-doc -none -Wall "$1" 2>&1 | sed -E 's/^Warning: [^ ]+ //' | sort
 }
 
-lint() {
-	local objects=$BUILD/kernel-lint
+# The objects of the files that the series changes, in a kernel's build directory.
+touched_objects() { # KERNEL-BUILD-DIRECTORY
+	git -C "$TREE" diff --name-only --diff-filter=d "$(base)" -- '*.c' '*.S' '*.rs' ':!tools' ':!rust' |
+		sed "s,^,$TREE/," >"$BUILD/check/touched"
+	(cd "$1" && grep -rlF --include='.*.o.cmd' -f "$BUILD/check/touched" .) |
+		sed -E 's,^\./,,; s,/\.([^/]*)\.cmd$,/\1,'
+}
 
-	mkdir -p "$objects"
-	cp "$(kernel_dir series)/.config" "$objects/.config"
-	rm -rf "$objects/kernel/unwind"
-	make -C "$TREE" "O=$objects" "-j${JOBS:-2}" W=1 CLIPPY=1 olddefconfig kernel/unwind/ >"$OUT/logs/build-lint.log" 2>&1 ||
-		{ tail -n 40 "$OUT/logs/build-lint.log"; return 1; }
-	cat "$OUT/logs/build-lint.log"
+# Copy the series' build directory to that of another kernel, without these
+# objects; list them in build/check/objects.
+copy_for_touched() { # NAME
+	local series copy
+
+	series=$(kernel_dir series) copy=$(kernel_dir "$1")
+	touched_objects "$series" >"$BUILD/check/objects"
+	[ "$(wc -l <"$BUILD/check/objects")" -ge 20 ]
+	rm -rf "$copy"
+	cp -a --reflink=auto "$series" "$copy"
+	(cd "$copy" && xargs rm -f <"$BUILD/check/objects")
+}
+
+# The objects once more, with all that compilers, clippy and sparse have to say.
+# What they say of lines that the base has too is not ours.
+lint() {
+	local log=$OUT/logs/build-lint.log
+
+	copy_for_touched lint
+	# Commands hold the directory's name: in another, all of Rust would be built.
+	# shellcheck disable=SC2046 # names without spaces
+	TREE=$TREE unshare --mount --propagation unchanged bash -euc '
+		mount --bind "$1" "$2"
+		objects=$2
+		shift 2
+		make -C "$TREE" "O=$objects" "$@"' lint "$(kernel_dir lint)" "$(kernel_dir series)" \
+		"-j${JOBS:-2}" W=1 C=1 CLIPPY=1 $(<"$BUILD/check/objects") >"$log" 2>&1 ||
+		{ grep -nE -A9 'error(\[|:)|Error [0-9]' "$log" | tail -n 60; return 1; }
+	"$WORKBENCH/check/new_warnings" "$TREE" "$(base)" "$log"
+	# It was all looked at.
+	[ "$(grep -c '^  CHECK ' "$log")" -ge 15 ]
+	[ "$(grep -c '^  CLIPPY .* kernel/unwind/tables/' "$log")" -ge 2 ]
+}
+
+# The objects as they are without Rust, and so without tables: they build, and
+# want nothing of the objects that are then not there.
+without_rust() {
+	local series off object objects=$BUILD/check/objects
+
+	series=$(kernel_dir series) off=$(kernel_dir off)
+	copy_for_touched off
+	"$WORKBENCH/vm/kernel" off olddefconfig
+	# Who names an object has it made, whatever the configuration says.
+	while IFS= read -r object; do
+		! configured "$off" "$object" || echo "$object"
+	done <"$objects" | sort >"$objects.off"
+	sort "$objects" | comm -23 - "$objects.off" >"$objects.only"
+	wc -l "$objects.off" "$objects.only"
+	[ "$(wc -l <"$objects.off")" -ge 15 ] && [ -s "$objects.only" ] || return
+	# shellcheck disable=SC2046 # names without spaces
+	"$WORKBENCH/vm/kernel" off $(<"$objects.off") || return
+	symbols "$off" --defined-only <"$objects.off" >"$objects.has"
+	symbols "$series" --extern-only --defined-only <"$objects.only" | comm -23 - "$objects.has" >"$objects.gone"
+	[ -s "$objects.gone" ] || return
+	symbols "$off" --undefined-only <"$objects.off" | comm -12 - "$objects.gone" >"$objects.wanted"
+	[ ! -s "$objects.wanted" ] || { echo "not there:"; cat "$objects.wanted"; return 1; }
+}
+
+# Whether no Makefile on the way to an object names it only under options that
+# are off.
+configured() { # KERNEL-BUILD-DIRECTORY OBJECT
+	local dir=$2 rest lines
+
+	while [[ $dir == */* ]]; do
+		dir=${dir%/*}
+		rest=${2#"$dir/"}
+		lines=$(cat "$TREE/$dir"/{Makefile,Kbuild} 2>/dev/null |
+			grep -E "[[:space:]](${rest//./\\.}|${rest%%/*}/)([[:space:]]|\$)" | grep -v '^#') || true
+		[ -z "$lines" ] || grep -qv 'CONFIG_' <<<"$lines" ||
+			grep -oE 'CONFIG_[A-Z0-9_]+' <<<"$lines" | grep -xf - <(sed -n 's/=[ym]$//p' "$1/.config") >"$BUILD/check/options" ||
+			return 1
+	done
+}
+
+# The names of symbols in the objects that standard input names.
+symbols() { # DIRECTORY NM-OPTION...
+	(cd "$1" && shift && xargs nm --no-sort --just-symbols --quiet "$@") |
+		sed '/:$/d; /^$/d' | sort -u
+}
+
+# The scripts here, and those of the series.
+shellcheck_scripts() {
+	local scripts
+
+	cd "$TOP"
+	scripts=$(shell_scripts)
+	[ "$(wc -l <<<"$scripts")" -ge 40 ]
+	xargs shellcheck --severity=warning --external-sources \
+		--source-path=SCRIPTDIR --source-path="$WORKBENCH" <<<"$scripts"
+}
+
+shell_scripts() {
+	local file
+
+	git ls-files -co --exclude-standard -- workbench .ci tools | while IFS= read -r file; do
+		[ -f "$file" ] || continue
+		! head -n 3 "$file" | grep -qE '^#!.*\b(ba)?sh$|shellcheck shell=' || echo "$file"
+	done
 }
 
 # The image of 64-bit programs has a table without any fault, the others have none.
@@ -122,49 +234,119 @@ no_panic() {
 
 # What the documentation lists is what there is.
 documented_reasons() {
-	local page=Documentation/core-api/unwind-user.rst source=kernel/unwind/tables/parse/error.rs reasons
+	local page=Documentation/core-api/unwind-user.rst source=kernel/unwind/tables/parse/sframe/reason.rs reasons
 
 	cd "$TOP"
-	reasons=$(sed -nE 's/^    [A-Za-z]+ = ([0-9]+): "(.*)",$/\1 \2/p' "$source")
+	reasons=$(sed -nE 's/^    [A-Za-z]+ = ([0-9]+), c"([a-z-]+)": "(.*)",$/\1 \2 \3/p' "$source")
 	[ "$(wc -l <<<"$reasons")" -ge 20 ]
-	diff <(echo "$reasons") <(sed -nE 's/^([0-9]+) +([^ ].*)$/\1 \2/p' "$page")
-	# Their names stand in a paragraph, in the same order.
-	diff <(sed -nE 's/^    ([A-Za-z]+) = [0-9]+: ".*",$/\1/p' "$source") \
-		<(sed -n '/goes by its name in/,/^$/p' "$page" | grep -oE '``[A-Za-z]+``' | tr -d '`')
+	[ "$(wc -l <<<"$reasons")" = "$(grep -cE '^    [A-Za-z]+ = [0-9]+,' "$source")" ]
+	diff <(echo "$reasons") <(sed -nE 's/^([0-9]+) +``([a-z-]+)`` +(.*)$/\1 \2 \3/p' "$page")
 }
 
-# The parser's tests in User Mode Linux, which has nothing that uses it.
-kunit_um() {
+# KUnit by the commands that the documentation names: the parser's tests in User
+# Mode Linux, which has nothing that uses it, and the registry's in a guest.
+kunit() { # um|x86_64
+	local arguments
+
+	read -ra arguments < <(documented kunit.py "$1")
+	echo "kunit.py ${arguments[*]}"
 	cd "$TREE"
-	tools/testing/kunit/kunit.py run --kunitconfig kernel/unwind/tables --build_dir "$BUILD/kernel-um" \
+	tools/testing/kunit/kunit.py "${arguments[@]}" --build_dir "$BUILD/kernel-kunit-$1" \
 		--jobs "${JOBS:-2}" --raw_output=kunit
 }
 
-build_selftests() {
-	make -s -C "$TREE" "O=$(kernel_dir series)" headers_install \
-		"INSTALL_HDR_PATH=$BUILD/headers" >/dev/null
-	mkdir -p "$BUILD/selftests"
-	make -C "$TREE/tools/testing/selftests/unwind_user" "OUTPUT=$BUILD/selftests" \
-		"KHDR_INCLUDES=-isystem $BUILD/headers/include" all
+# The arguments of a command in the documentation, for an architecture.
+documented() { # kunit.py um|x86_64
+	local page=$TREE/Documentation/core-api/unwind-user.rst
+	sed -n '/\/'"$1"' run/{:more;/\\$/{N;s/\\\n//;bmore};s/.*\/'"$1"' //p}' "$page" |
+		if [ "$2" = um ]; then grep -v -e --arch; else grep -e "--arch $2"; fi
 }
 
+# The selftests as the documentation has them installed, into build/selftests.
+install_selftests() {
+	local objects
+	objects=$(kernel_dir series)
+	make -s -C "$TREE" "O=$objects" headers
+	make -C "$TREE/tools/testing/selftests" "O=$objects" TARGETS=unwind_user FORCE_TARGETS=1 \
+		"KSFT_INSTALL_PATH=$BUILD/selftests" install
+	[ "$(wc -l <"$BUILD/selftests/kselftest-list.txt")" -ge 20 ]
+}
+
+# The tests of mappings want stubs of what the series calls there.
+vma_tests() {
+	copy_tools vma
+	make -C "$BUILD/check/vma/tools/testing/vma"
+	"$BUILD/check/vma/tools/testing/vma/vma"
+}
+
+# The maple tree's own tests, with what the series adds to them.
+maple_tests() {
+	copy_tools maple
+	make -C "$BUILD/check/maple/tools/testing/radix-tree" maple
+	"$BUILD/check/maple/tools/testing/radix-tree/maple" >"$OUT/logs/maple.log" 2>&1
+	# Its status does not say it.
+	awk '/tests passed$/ { n++; bad += $2 != $4; print } END { exit !n || bad }' "$OUT/logs/maple.log"
+}
+
+# These programs are only built where their sources are: a copy of those, and of
+# all that they include. `copy_tools NAME`, into build/check/NAME.
+copy_tools() {
+	local copy=$BUILD/check/$1
+	rm -rf "$copy"
+	mkdir -p "$copy"
+	(cd "$TREE" && cp -a --parents tools/testing/{vma,shared,radix-tree} tools/{include,lib,scripts} \
+		tools/arch/x86/include arch/x86/include mm lib include "$copy")
+}
+
+# The pages of the series; sphinx complains of others.
+htmldocs() {
+	local log=$OUT/logs/build-docs.log page
+
+	mkdir -p "$(kernel_dir docs)"
+	make -C "$TREE" "O=$(kernel_dir docs)" SPHINXDIRS="core-api userspace-api" htmldocs >"$log" 2>&1 ||
+		{ tail -n 40 "$log"; return 1; }
+	# As a condition: errexit does not see a command behind `!`.
+	if grep -nE '(WARNING|ERROR):' "$log" | grep unwind; then
+		return 1
+	fi
+	for page in core-api/unwind-user userspace-api/unwind_tables; do
+		find "$(kernel_dir docs)" -path "*$page.html" | grep . || return
+	done
+}
+
+# Each commit builds: everything with the option on, and what the series touches
+# with the option off, and without Rust.
 every_commit_builds() {
-	local tree=$BUILD/tree-commits objects=$BUILD/kernel-commits commit
+	local tree=$BUILD/tree-commits commit objects
 
 	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
 	git -C "$tree" fetch --quiet "$TREE" HEAD
-	mkdir -p "$objects"
 	for commit in $(git -C "$TREE" rev-list --reverse "$(base)..HEAD"); do
 		git -C "$tree" checkout --quiet --detach "$commit"
 		git -C "$tree" log -1 --oneline
-		make -s -C "$tree" "O=$objects" "KCONFIG_ALLCONFIG=$WORKBENCH/config/small.config" allnoconfig
-		make -C "$tree" "O=$objects" "-j${JOBS:-2}" vmlinux >"$OUT/logs/build-commit.log" 2>&1 ||
-			{ tail -n 40 "$OUT/logs/build-commit.log"; return 1; }
-		# As a condition: errexit does not see a command behind `!`.
-		if grep -n 'warning:' "$OUT/logs/build-commit.log"; then
-			return 1
-		fi
+		objects=$(git -C "$TREE" diff --name-only "$(base)..HEAD" -- '*.c' '*.S' ':!tools' ':!rust' ':!*/vdso/*' |
+			while IFS= read -r file; do [ ! -e "$tree/$file" ] || echo "${file%.*}.o"; done)
+		build_commit "$tree" commits CONFIG_RUST=y vmlinux || return
+		# shellcheck disable=SC2086 # names without spaces
+		build_commit "$tree" commits-off CONFIG_UNWIND_USER_SFRAME=n $objects || return
+		# shellcheck disable=SC2086
+		build_commit "$tree" commits-no-rust CONFIG_RUST=n $objects || return
 		git -C "$tree" diff --quiet "$commit^" "$commit" -- tools/perf tools/lib tools/include ||
 			PERF_TREE=$tree "$WORKBENCH/perf/build" || return
 	done
+}
+
+build_commit() { # TREE NAME OPTION TARGET...
+	local objects=$BUILD/kernel-$2 log=$OUT/logs/build-$2.log make
+	make=(make -C "$1" "O=$objects" "-j${JOBS:-2}")
+
+	mkdir -p "$objects"
+	{ grep -v "^${3%=*}=" "$WORKBENCH/config/small.config"; echo "$3"; } >"$objects/wanted.config"
+	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
+	[ "${3#*=}" = n ] || grep -qx "$3" "$objects/.config" || return
+	"${make[@]}" "${@:4}" >"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
+	# As a condition: errexit does not see a command behind `!`.
+	if grep -n 'warning:' "$log"; then
+		return 1
+	fi
 }

@@ -110,7 +110,8 @@ static bool is_at(unsigned long ip, const u8 *code, unsigned int len)
  * @state: The frame
  *
  * Context: Faultable.
- * Return: Whether it is. Only the topmost frame can be in the middle of it.
+ * Return: Whether it is. Only the topmost frame can be in the middle of it, or in
+ *	   its system call, which returns behind it.
  */
 bool arch_unwind_user_is_restorer(const struct unwind_user_state *state)
 {
@@ -120,7 +121,8 @@ bool arch_unwind_user_is_restorer(const struct unwind_user_state *state)
 		if (is_at(ip, restorers[i].code, restorers[i].len))
 			return true;
 		if (state->topmost &&
-		    is_at(ip - restorers[i].syscall, restorers[i].code, restorers[i].len))
+		    (is_at(ip - restorers[i].syscall, restorers[i].code, restorers[i].len) ||
+		     is_at(ip - restorers[i].len, restorers[i].code, restorers[i].len)))
 			return true;
 	}
 	return false;

@@ -8,6 +8,10 @@
 #include <linux/tracepoint.h>
 #include <linux/unwind_tables.h>
 
+#define show_unwind_table_format(format)			\
+	__print_symbolic(format,				\
+			 { UNWIND_TABLE_SFRAME, "sframe" })
+
 DECLARE_EVENT_CLASS(unwind_tables,
 
 	TP_PROTO(const struct unwind_table_info *info),
@@ -19,6 +23,7 @@ DECLARE_EVENT_CLASS(unwind_tables,
 		__field(unsigned long, text_end)
 		__field(unsigned long, table_start)
 		__field(unsigned long, table_end)
+		__field(unsigned int, format)
 		__field(unsigned int, origin)
 	),
 
@@ -27,12 +32,14 @@ DECLARE_EVENT_CLASS(unwind_tables,
 		__entry->text_end = info->text_end;
 		__entry->table_start = info->table_start;
 		__entry->table_end = info->table_end;
+		__entry->format = info->format;
 		__entry->origin = info->origin;
 	),
 
-	TP_printk("text=%lx-%lx table=%lx-%lx by=%s",
+	TP_printk("text=%lx-%lx table=%lx-%lx format=%s by=%s",
 		  __entry->text_start, __entry->text_end,
 		  __entry->table_start, __entry->table_end,
+		  show_unwind_table_format(__entry->format),
 		  __print_symbolic(__entry->origin,
 				   { UNWIND_TABLE_BY_EXEC, "exec" },
 				   { UNWIND_TABLE_BY_PRCTL, "prctl" }))
@@ -56,7 +63,7 @@ DEFINE_EVENT(unwind_tables, unwind_tables_unregister,
 	TP_ARGS(info)
 );
 
-/* Text or table were unmapped, or not given to a child. */
+/* Text or table was unmapped, or a child did not get it. */
 DEFINE_EVENT(unwind_tables, unwind_tables_drop,
 	TP_PROTO(const struct unwind_table_info *info),
 	TP_ARGS(info)
@@ -74,6 +81,7 @@ TRACE_EVENT(unwind_tables_disable,
 		__field(unsigned long, text_end)
 		__field(unsigned long, table_start)
 		__field(unsigned long, table_end)
+		__field(unsigned int, format)
 		__field(unsigned int, reason)
 		__field(unsigned int, offset)
 		__string(name, info->reason_name)
@@ -84,14 +92,16 @@ TRACE_EVENT(unwind_tables_disable,
 		__entry->text_end = info->text_end;
 		__entry->table_start = info->table_start;
 		__entry->table_end = info->table_end;
+		__entry->format = info->format;
 		__entry->reason = info->reason;
 		__entry->offset = info->reason_offset;
 		__assign_str(name);
 	),
 
-	TP_printk("text=%lx-%lx table=%lx-%lx reason=%s(%u) offset=0x%x",
+	TP_printk("text=%lx-%lx table=%lx-%lx format=%s reason=%s(%u) offset=0x%x",
 		  __entry->text_start, __entry->text_end,
 		  __entry->table_start, __entry->table_end,
+		  show_unwind_table_format(__entry->format),
 		  __get_str(name), __entry->reason, __entry->offset)
 );
 

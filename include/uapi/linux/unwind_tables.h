@@ -22,6 +22,12 @@
 #define UNWIND_TABLE_BY_EXEC	0
 #define UNWIND_TABLE_BY_PRCTL	1
 
+/*
+ * How many elements a call may have. An address space never has more
+ * registrations than this.
+ */
+#define UNWIND_TABLE_MAX_COUNT	(1 << 20)
+
 /**
  * struct unwind_table - A range of text and the table that describes it
  * @text_start:    Address of the first byte of text
@@ -32,13 +38,9 @@
  * @flags:	   Must be 0
  * @state:	   UNWIND_TABLE_UNCHECKED, _GOOD or _DISABLED
  * @origin:	   UNWIND_TABLE_BY_EXEC or _BY_PRCTL
- * @functions:	   How many functions the table has, if it is good
- * @reason:	   Why it is disabled, else 0
- * @reason_offset: Where in the table the reason is, in bytes from its start
- * @reserved:	   Must be 0
  *
- * The fields from @state to @reason_offset are filled in by
- * PR_UNWIND_TABLES_ENUMERATE, and ignored by the other operations.
+ * PR_UNWIND_TABLES_ENUMERATE fills in @state and @origin. For the other
+ * operations both must be 0.
  */
 struct unwind_table {
 	__u64 text_start;
@@ -49,12 +51,8 @@ struct unwind_table {
 	__u32 flags;
 	__u32 state;
 	__u32 origin;
-	__u32 functions;
-	__u32 reason;
-	__u32 reason_offset;
-	__u32 reserved;
 };
 
-#define UNWIND_TABLE_SIZE_VER0	64	/* sizeof first published struct */
+#define UNWIND_TABLE_SIZE_VER0	48	/* sizeof first published struct */
 
 #endif /* _UAPI_LINUX_UNWIND_TABLES_H */

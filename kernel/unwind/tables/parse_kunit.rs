@@ -2,10 +2,11 @@
 
 //! KUnit tests of the parser, for all architectures.
 //!
-//! A crate of its own: the parser knows no kernel, so it is tested without what uses it.
+//! A crate of its own: the parser knows no kernel, so it is tested without what uses it. Indexes
+//! are searched as that of the vDSO's table is. `user_memory_kunit.rs` has the same tables in user
+//! memory.
 
-// What nobody uses here, others do.
-#[allow(dead_code)]
+mod bisect;
 mod parse;
 mod vectors;
 
@@ -21,23 +22,16 @@ mod tests {
     use crate::{
         parse::{
             self,
-            sframe::{
-                AArch64,
-                Abi,
-                Amd64,
-                Header,
-                S390x, //
-            },
+            Array,
             Budget,
+            Element,
             Fault,
-            Packed,
+            Lost,
             Reader,
             Rule,
             Value, //
         },
         vectors::{
-            packed,
-            Arch,
             Bytes,
             Table,
             TABLES, //
@@ -46,56 +40,71 @@ mod tests {
 
     /// Units that every lookup in the vectors can pay from.
     const ENOUGH: u32 = 1000;
+    /// Longer tables have nothing behind this.
+    const MOST: usize = 4096;
 
-    /// A table of which the read of some number, from 0, fails.
-    struct Failing<'a> {
-        bytes: &'a Bytes<'a>,
-        fails: u32,
-        reads: Cell<u32>,
+    /// A table in memory, of which the access of some number, from 0, may fail.
+    struct Memory {
+        bytes: KVec<u8>,
+        /// How long the table is said to be.
+        len: usize,
+        fails: Option<u32>,
+        accesses: Cell<u32>,
     }
 
-    impl Reader for Failing<'_> {
-        fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
-            let nth = self.reads.replace(self.reads.get().saturating_add(1));
+    impl Memory {
+        fn new(table: &Bytes<'_>) -> Result<Self> {
+            let mut bytes = KVec::new();
 
-            if nth == self.fails {
+            for byte in table.first(MOST) {
+                bytes.push(byte, GFP_KERNEL)?;
+            }
+            Ok(Self {
+                bytes,
+                len: table.len,
+                fails: None,
+                accesses: Cell::new(0),
+            })
+        }
+
+        fn access(&self) -> Result<(), Fault> {
+            let nth = self.accesses.get();
+
+            self.accesses.set(nth.saturating_add(1));
+            if self.fails == Some(nth) {
                 return Err(Fault);
             }
-            self.bytes.read(offset, buf)
+            Ok(())
+        }
+
+        /// The rule for `pc` in a change of `table`, which this is.
+        fn rule(&self, table: &Table, pc: u64, units: u32) -> (Found, u32) {
+            let mut budget = Budget::new(units);
+            let found = table.rule(self, self.len, pc, &mut budget);
+
+            (found, budget.left())
+        }
+    }
+
+    impl Reader for Memory {
+        fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+            let bytes = usize::try_from(offset)
+                .ok()
+                .and_then(|offset| self.bytes.get(offset..)?.get(..buf.len()))
+                .ok_or(Fault)?;
+
+            self.access()?;
+            buf.copy_from_slice(bytes);
+            Ok(())
+        }
+
+        fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+            self.access()?;
+            bisect::in_kernel_memory(&self.bytes, array, key)
         }
     }
 
     type Found = Result<Rule, parse::Error>;
-
-    /// The rule for `pc` in a change of `table`, of `len` bytes, which `reader` reads.
-    fn lookup(
-        table: &Table,
-        reader: &impl Reader,
-        len: usize,
-        pc: u64,
-        budget: &mut Budget,
-    ) -> Found {
-        fn rule<A: Abi>(
-            table: &Table,
-            reader: &impl Reader,
-            len: usize,
-            pc: u64,
-            budget: &mut Budget,
-        ) -> Found {
-            Header::<A>::read(reader, len as u64)?.rule(reader, table.base, pc, budget)
-        }
-
-        match table.arch {
-            Arch::Amd64 => rule::<Amd64>(table, reader, len, pc, budget),
-            Arch::AArch64 => rule::<AArch64>(table, reader, len, pc, budget),
-            Arch::S390x => rule::<S390x>(table, reader, len, pc, budget),
-        }
-    }
-
-    /// The rule for `pc` in a change of `table`, if that can be read and paid for.
-    fn rule(table: &Table, bytes: &Bytes<'_>, pc: u64) -> Found {
-        lookup(table, bytes, bytes.len, pc, &mut Budget::new(ENOUGH))
-    }
 
     /// Whether something was found that was expected; says so, if not.
     fn agree(table: &Table, name: &str, pc: u64, found: Found, expected: Found) -> bool {
@@ -109,50 +118,50 @@ mod tests {
     }
 
     #[test]
-    fn good_tables() {
+    fn good_tables() -> Result {
         for table in TABLES {
-            let bytes = Bytes::new(table);
+            let memory = Memory::new(&Bytes::new(table))?;
 
             for (pc, expected) in table.lookups {
-                let found = rule(table, &bytes, *pc);
+                let (found, _) = memory.rule(table, *pc, ENOUGH);
                 assert!(agree(table, "unchanged", *pc, found, expected.result()));
             }
         }
+        Ok(())
     }
 
     #[test]
-    fn changed_tables() {
+    fn changed_tables() -> Result {
         for table in TABLES {
             for vector in table.vectors {
-                let mut good = true;
+                let mut good: Result<bool> = Ok(true);
 
                 vector.for_each(table, |bytes| {
-                    let found = rule(table, bytes, vector.pc);
-                    let expected = vector.expected.result();
-                    good &= agree(table, vector.name, vector.pc, found, expected);
+                    good = good.and_then(|good| {
+                        let (found, _) = Memory::new(bytes)?.rule(table, vector.pc, ENOUGH);
+                        let expected = vector.expected.result();
+                        Ok(agree(table, vector.name, vector.pc, found, expected) && good)
+                    });
                 });
-                assert!(good);
+                assert!(good?);
             }
         }
+        Ok(())
     }
 
     #[test]
-    fn faults() {
+    fn faults() -> Result {
         for table in TABLES {
-            let bytes = Bytes::new(table);
+            let mut memory = Memory::new(&Bytes::new(table))?;
 
             for (pc, expected) in table.lookups {
                 let mut fails = 0;
-                // Until no read is left that could fail.
+                // Until no access is left that could fail.
                 let found = loop {
-                    let reader = Failing {
-                        bytes: &bytes,
-                        fails,
-                        reads: Cell::new(0),
-                    };
-                    let budget = &mut Budget::new(ENOUGH);
-                    let found = lookup(table, &reader, bytes.len, *pc, budget);
-                    if reader.reads.get() <= fails {
+                    memory.fails = Some(fails);
+                    memory.accesses.set(0);
+                    let (found, _) = memory.rule(table, *pc, ENOUGH);
+                    if memory.accesses.get() <= fails {
                         break found;
                     }
                     assert!(agree(table, "fault", *pc, found, Err(parse::Error::Fault)));
@@ -161,19 +170,16 @@ mod tests {
                 assert!(agree(table, "no fault", *pc, found, expected.result()));
             }
         }
+        Ok(())
     }
 
     #[test]
-    fn budgets() {
+    fn budgets() -> Result {
         for table in TABLES {
-            let bytes = Bytes::new(table);
+            let memory = Memory::new(&Bytes::new(table))?;
 
             for (pc, expected) in table.lookups {
-                let with = |units: u32| {
-                    let mut budget = Budget::new(units);
-                    let found = lookup(table, &bytes, bytes.len, *pc, &mut budget);
-                    (found, budget.left())
-                };
+                let with = |units| memory.rule(table, *pc, units);
                 let spent = ENOUGH.wrapping_sub(with(ENOUGH).1);
 
                 assert!((1..ENOUGH).contains(&spent));
@@ -181,6 +187,7 @@ mod tests {
                 assert_eq!(with(spent.wrapping_sub(1)), (Err(parse::Error::Budget), 0));
             }
         }
+        Ok(())
     }
 
     #[test]
@@ -200,20 +207,16 @@ mod tests {
     }
 
     #[test]
-    fn packed_rules() {
-        for expected in packed::COMMON {
-            let rule = match expected.result() {
-                Err(parse::Error::NotFound) => None,
-                rule => Some(rule),
-            };
-            assert!(rule.is_none_or(|rule| rule.is_ok()));
-            let rule = rule.and_then(|rule| rule.ok());
-            assert_eq!(Packed::new(rule).map(Packed::rule), Some(rule));
-        }
-        for expected in packed::OTHERS {
-            let rule = expected.result().ok();
-            assert!(rule.is_some());
-            assert_eq!(Packed::new(rule), None);
+    fn arrays() {
+        for vectors::Search {
+            bytes,
+            array,
+            lookups,
+        } in vectors::ARRAYS
+        {
+            for (key, expected) in *lookups {
+                assert_eq!(bisect::in_kernel_memory(bytes, array, *key), *expected);
+            }
         }
     }
 }

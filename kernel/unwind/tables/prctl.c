@@ -18,7 +18,10 @@ static int table_from_user(struct unwind_table_info *info,
 
 	if (ret)
 		return ret;
-	if (table.format != UNWIND_TABLE_SFRAME || table.flags || table.reserved)
+	if (table.format != UNWIND_TABLE_SFRAME || table.flags)
+		return -EINVAL;
+	/* What ENUMERATE fills in is never input, but could become so. */
+	if (table.state || table.origin)
 		return -EINVAL;
 
 	*info = (struct unwind_table_info) {
@@ -26,6 +29,7 @@ static int table_from_user(struct unwind_table_info *info,
 		.text_end = table.text_end,
 		.table_start = table.table_start,
 		.table_end = table.table_end,
+		.format = table.format,
 		.origin = UNWIND_TABLE_BY_PRCTL,
 	};
 	return 0;
@@ -39,17 +43,18 @@ static int table_to_user(struct unwind_table __user *user, size_t size,
 		.text_end = info->text_end,
 		.table_start = info->table_start,
 		.table_end = info->table_end,
-		.format = UNWIND_TABLE_SFRAME,
+		.format = info->format,
 		.state = info->state,
 		.origin = info->origin,
-		.functions = info->functions,
-		.reason = info->reason,
-		.reason_offset = info->reason_offset,
 	};
 
 	return copy_struct_to_user(user, size, &table, sizeof(table), NULL);
 }
 
+/*
+ * Killing ends this, other signals do not: part of the registrations would not
+ * be an answer, and there are not so many.
+ */
 static long enumerate(struct mm_struct *mm, void __user *tables,
 		      unsigned long count, size_t size)
 {
@@ -62,9 +67,23 @@ static long enumerate(struct mm_struct *mm, void __user *tables,
 		from = info.text_end;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		cond_resched();
 	}
 	return n;
+}
+
+static int change(struct mm_struct *mm, unsigned long operation,
+		  struct unwind_table_info *info)
+{
+	switch (operation) {
+	case PR_UNWIND_TABLES_REGISTER:
+		return unwind_tables_register(mm, info);
+	case PR_UNWIND_TABLES_UNREGISTER:
+		return unwind_tables_unregister(mm, info);
+	case PR_UNWIND_TABLES_UPDATE:
+		return unwind_tables_update(mm, info);
+	default:
+		return -EINVAL;
+	}
 }
 
 /**
@@ -74,17 +93,17 @@ static long enumerate(struct mm_struct *mm, void __user *tables,
  * @count:     How many elements it has
  * @size:      Bytes of an element
  *
- * Return: How many elements were processed, up to the first that failed, or
- *	   its error if that is the first of all; for _ENUMERATE, how many
- *	   there are.
+ * Return: For _ENUMERATE, how many registrations there are. For the others,
+ *	   how many elements were processed, up to the first that failed or to
+ *	   a signal; the error of the first element if that has failed.
  */
-int unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tables,
-			unsigned long count, unsigned long size)
+long unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tables,
+			 unsigned long count, unsigned long size)
 {
 	struct mm_struct *mm = current->mm;
 	struct unwind_table_info info;
 	unsigned long n;
-	int ret = 0;
+	int ret;
 
 	BUILD_BUG_ON(sizeof(struct unwind_table) != UNWIND_TABLE_SIZE_VER0);
 
@@ -97,33 +116,20 @@ int unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tab
 		return -EINVAL;
 	if (size > PAGE_SIZE)
 		return -E2BIG;
-	if (count > INT_MAX)
+	if (count > UNWIND_TABLE_MAX_COUNT)
 		return -EINVAL;
 	if (operation == PR_UNWIND_TABLES_ENUMERATE)
 		return enumerate(mm, tables, count, size);
 
 	for (n = 0; n < count; n++) {
+		/* The first element is processed in any case: the caller goes on. */
+		if (n && signal_pending(current))
+			return n;
 		ret = table_from_user(&info, (void __user *)tables + n * size, size);
+		if (!ret)
+			ret = change(mm, operation, &info);
 		if (ret)
-			break;
-		switch (operation) {
-		case PR_UNWIND_TABLES_REGISTER:
-			ret = unwind_tables_register(mm, &info);
-			break;
-		case PR_UNWIND_TABLES_UNREGISTER:
-			ret = unwind_tables_unregister(mm, &info);
-			break;
-		case PR_UNWIND_TABLES_UPDATE:
-			ret = unwind_tables_update(mm, &info);
-			break;
-		}
-		if (ret)
-			break;
-		if (fatal_signal_pending(current)) {
-			ret = -EINTR;
-			break;
-		}
-		cond_resched();
+			return n ?: ret;
 	}
-	return n ?: ret;
+	return n;
 }

@@ -13,7 +13,8 @@ use crate::section::{
 
 /// The section that was found last, and its table's header.
 ///
-/// It may have been removed since. That is as if the lookup had been faster.
+/// A walk may sleep between two lookups for as long as another process pleases, and the section may
+/// be removed meanwhile. So this is only good for the registry's generation that it was found in.
 ///
 /// # Invariants
 ///
@@ -22,6 +23,8 @@ use crate::section::{
 pub(crate) struct Recent {
     text_start: usize,
     text_end: usize,
+    /// The registry's generation, from before the section was looked for.
+    generation: u64,
     section: MaybeUninit<Section>,
     header: MaybeUninit<Header>,
 }
@@ -39,31 +42,28 @@ impl Recent {
     /// was called for before.
     pub(crate) unsafe fn from_raw<'a>(room: *mut bindings::unwind_tables_recent) -> &'a mut Self {
         // INVARIANT: Zeroes are no section.
-        // SAFETY: By the requirement of this function; and the two have the same size.
+        // SAFETY: `room` is valid for reading and writing, and the two have the same size and
+        // alignment.
         unsafe { &mut *room.cast() }
     }
 
-    /// Remembers a section instead.
-    pub(crate) fn set(&mut self, section: Section, header: Header) {
+    /// Remembers a section instead, which was looked for after `generation` was loaded.
+    pub(crate) fn set(&mut self, generation: u64, section: Section, header: Header) {
         // INVARIANT: Both are initialised, and it is the section's text.
         *self = Self {
             text_start: section.text_start,
             text_end: section.text_end,
+            generation,
             section: MaybeUninit::new(section),
             header: MaybeUninit::new(header),
         };
     }
 
-    /// Forgets the section.
-    pub(crate) fn clear(&mut self) {
-        // INVARIANT: There is none.
-        self.text_end = self.text_start;
-    }
-
-    /// The section and its table's header, if the section's text holds address `pc`.
+    /// The section and its table's header, if the section's text holds address `pc` and nothing was
+    /// removed since `generation`.
     #[inline]
-    pub(crate) fn at(&self, pc: usize) -> Option<(&Section, &Header)> {
-        (self.text_start <= pc && pc < self.text_end).then(|| {
+    pub(crate) fn at(&self, generation: u64, pc: usize) -> Option<(&Section, &Header)> {
+        (self.generation == generation && self.text_start <= pc && pc < self.text_end).then(|| {
             // SAFETY: By the type invariants: the text is not empty.
             unsafe {
                 (

@@ -2,8 +2,7 @@
 /*
  * Unwind tables of user space: registering them, and what administrators see.
  */
-#define pr_fmt(fmt) "unwind_tables: " fmt
-
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/mm.h>
@@ -18,8 +17,7 @@ DEFINE_STATIC_KEY_TRUE(unwind_tables_used);
 
 /* How many ranges of text with a table an address space may have. */
 static unsigned int unwind_tables_max = 4096;
-/* How many children got no tables, because there was no memory for them. */
-static atomic_long_t unwind_tables_lost;
+static unsigned int unwind_tables_highest_max = UNWIND_TABLE_MAX_COUNT;
 
 /* Whether all of a range is mapped with all of @flags, and is memory. */
 static bool range_is(struct mm_struct *mm, unsigned long start, unsigned long end,
@@ -37,10 +35,18 @@ static bool range_is(struct mm_struct *mm, unsigned long start, unsigned long en
 	return start >= end;
 }
 
+/* Whether text and table are where @info says. The caller holds the mmap lock. */
+static bool is_mapped(struct mm_struct *mm, const struct unwind_table_info *info)
+{
+	return range_is(mm, info->text_start, info->text_end, VM_EXEC) &&
+	       range_is(mm, info->table_start, info->table_end, VM_READ);
+}
+
 /*
  * Look at the mappings and register in one go: whoever unmaps holds the mmap
  * lock for writing, so it either does that before and the check fails, or
- * after and finds the registration.
+ * after and finds the registration. What takes memory is done before: fork()
+ * and munmap() wait for this lock.
  *
  * The table's bytes are not looked at. They may change at any time, and most
  * tables are never used.
@@ -48,23 +54,29 @@ static bool range_is(struct mm_struct *mm, unsigned long start, unsigned long en
 static int check_and(struct mm_struct *mm, const struct unwind_table_info *info,
 		     bool update)
 {
+	struct unwind_tables_entry *entry;
 	int ret;
 
 	if (info->text_start >= info->text_end || info->text_end > TASK_SIZE_MAX ||
 	    info->table_start >= info->table_end || info->table_end > TASK_SIZE_MAX)
 		return -EINVAL;
 
-	if (mmap_read_lock_killable(mm))
-		return -EINTR;
-	if (!range_is(mm, info->text_start, info->text_end, VM_EXEC) ||
-	    !range_is(mm, info->table_start, info->table_end, VM_READ))
+	entry = __unwind_tables_prepare(mm, info, update);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	if (mmap_read_lock_killable(mm)) {
+		ret = -EINTR;
+		goto put;
+	}
+	if (!is_mapped(mm, info))
 		ret = -EACCES;
 	else if (update)
-		ret = __unwind_tables_replace(mm, info);
+		ret = __unwind_tables_replace(mm, entry);
 	else
-		ret = __unwind_tables_insert(mm, info, READ_ONCE(unwind_tables_max));
+		ret = __unwind_tables_insert(mm, entry, READ_ONCE(unwind_tables_max));
 	mmap_read_unlock(mm);
-
+put:
+	__unwind_tables_put(entry);
 	return ret;
 }
 
@@ -132,73 +144,60 @@ void unwind_tables_dropped(const struct unwind_table_info *info)
 	trace_unwind_tables_drop(info);
 }
 
-/* Name the file that the text is mapped from. */
-static const char *text_name(const struct unwind_table_info *info, char *name, size_t size)
-{
-	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *vma;
-
-	strscpy(name, "no file", size);
-	if (mmap_read_lock_killable(mm))
-		return name;
-	vma = vma_lookup(mm, info->text_start);
-	if (vma && vma->vm_file)
-		snprintf(name, size, "%pD4", vma->vm_file);
-	mmap_read_unlock(mm);
-
-	return name;
-}
-
 void unwind_tables_disabled(const struct unwind_table_info *info)
 {
-	char name[256];
-
 	trace_unwind_tables_disable(info);
-	/* The text is named, under the mmap lock, only if this is printed. */
-	pr_debug("%s[%d]: table at %lx of text %lx-%lx (%s) disabled: %s at 0x%x\n",
-		 current->comm, task_pid_nr(current), info->table_start,
-		 info->text_start, info->text_end, text_name(info, name, sizeof(name)),
-		 info->reason_name, info->reason_offset);
 }
 
-/* How many mappings text or a table may be in, or a child does not get it. */
-#define MOST_MAPPINGS	64
+/*
+ * How many mappings the check of one registration may look at, on average,
+ * beyond those that the address space has.
+ */
+#define MAPPINGS_EACH	64
 
-/* Whether all of a range was dupped. */
-static bool is_dupped(struct mm_struct *mm, unsigned long start, unsigned long end)
+/*
+ * Whether all of a range, which may be empty, was dupped. Takes the mappings
+ * that it has looked at off @left.
+ */
+static bool is_dupped(struct mm_struct *mm, unsigned long start, unsigned long end,
+		      unsigned long *left)
 {
 	VMA_ITERATOR(vmi, mm, start);
 	struct vm_area_struct *vma;
-	unsigned int mappings = 0;
 
 	for_each_vma_range(vmi, vma, end) {
-		if (vma->vm_start > start || vma->vm_flags & VM_WIPEONFORK ||
-		    ++mappings > MOST_MAPPINGS)
+		if (!*left || vma->vm_start > start || vma->vm_flags & VM_WIPEONFORK)
 			return false;
 		start = vma->vm_end;
+		--*left;
 	}
 	return start >= end;
 }
 
-/* See unwind_tables_check(). */
-void __unwind_tables_check(struct mm_struct *mm)
+/*
+ * See unwind_tables_check().
+ *
+ * Texts do not overlap, so that all of them together are in as many pieces as
+ * there are texts and mappings. The same holds for tables that do not overlap.
+ * Those that do could be in any number: they must not make fork() slow.
+ */
+void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
+	unsigned long left = 2UL * mm->map_count;
 	struct unwind_table_info info;
 	unsigned long from = 0;
 
-	while (__unwind_tables_next(mm, from, &info)) {
+	while (__unwind_tables_touched(mm, from, start, end, &info)) {
 		from = info.text_end;
-		if ((!is_dupped(mm, info.text_start, info.text_end) ||
-		     !is_dupped(mm, info.table_start, info.table_end)) &&
-		    !__unwind_tables_remove(mm, &info))
+		left += MAPPINGS_EACH;
+		if (is_dupped(mm, max(info.text_start, start), min(info.text_end, end),
+			      &left) &&
+		    is_dupped(mm, max(info.table_start, start), min(info.table_end, end),
+			      &left))
+			continue;
+		if (!__unwind_tables_remove(mm, &info))
 			unwind_tables_dropped(&info);
-		cond_resched();
 	}
-}
-
-void unwind_tables_not_dupped(void)
-{
-	atomic_long_inc(&unwind_tables_lost);
 }
 
 static const struct ctl_table unwind_tables_sysctls[] = {
@@ -216,14 +215,7 @@ static const struct ctl_table unwind_tables_sysctls[] = {
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec_minmax,
 		.extra1		= SYSCTL_ZERO,
-		.extra2		= SYSCTL_INT_MAX,
-	},
-	{
-		.procname	= "unwind_tables_lost",
-		.data		= &unwind_tables_lost,
-		.maxlen		= sizeof(unwind_tables_lost),
-		.mode		= 0444,
-		.proc_handler	= proc_doulongvec_minmax,
+		.extra2		= &unwind_tables_highest_max,
 	},
 };
 

@@ -7,15 +7,16 @@
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 
-use core::ptr::NonNull;
+mod lookup;
+
+use core::{
+    mem::MaybeUninit,
+    ptr::NonNull, //
+};
 
 use kernel::{
     alloc::{
-        flags::{
-            __GFP_NOFAIL,
-            __GFP_NORETRY,
-            __GFP_NOWARN, //
-        },
+        flags::__GFP_NOFAIL,
         Flags, //
     },
     bindings, new_mutex,
@@ -37,19 +38,10 @@ use kernel::{
 
 use crate::{
     entry::Entry,
-    parse::{
-        Budget,
-        Error,
-        Malformed,
-        Rule, //
-    },
-    recent::Recent,
     section::{
         Found,
-        Header,
         Judged,
-        Section,
-        Verdict, //
+        Section, //
     },
     set::{
         Owned,
@@ -59,20 +51,14 @@ use crate::{
     tree::{
         Tree,
         Writer, //
-    },
-    user_memory::UserMemory, //
+    }, //
 };
-
-/// How a walk allocates: it can do without, and nobody should be killed for it.
-fn walk_flags() -> Flags {
-    GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY
-}
 
 /// What an address space has: a set of sections, which it may share with others, and verdicts.
 ///
-/// fork() shares the set: most children exec, or register nothing. Who changes a set that is
-/// shared first makes a copy of its own. Verdicts are not in the set, for they are never shared:
-/// the bytes of private tables may differ after a fork.
+/// fork() shares the set: most children exec, or register nothing. A registry that changes a shared
+/// set makes a copy of its own first. Verdicts are not in the set, for they are never shared: the
+/// bytes of private tables may differ after a fork.
 ///
 /// # Invariants
 ///
@@ -81,6 +67,8 @@ fn walk_flags() -> Flags {
 /// - All that write to `verdicts`, or to a set that is not shared, hold `lock`.
 /// - Each verdict is at the first address of its section's text, and no section that was removed
 ///   has one.
+/// - `generation` was raised since the last time that a section was removed or replaced, or its
+///   table disabled.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Registry {
     /// Held by all that change anything, and by fork(), so that no set becomes shared while it is
@@ -92,6 +80,9 @@ pub(crate) struct Registry {
     verdicts: Tree<Judged>,
     /// The id of the next section.
     next_id: Atomic<u64>,
+    /// Raised after a section was removed or replaced, or its table disabled. What a walk has
+    /// looked up after it loaded this is good as long as this does not change.
+    generation: Atomic<u64>,
 }
 
 impl Registry {
@@ -109,6 +100,8 @@ impl Registry {
                 set: Atomic::new(ARef::into_raw(set).as_ptr()),
                 verdicts <- Tree::new(),
                 next_id: Atomic::new(next_id),
+                // Zero is what a walk starts with, which has found nothing yet.
+                generation: Atomic::new(1),
             }),
             GFP_KERNEL_ACCOUNT,
         )
@@ -121,8 +114,8 @@ impl Registry {
     /// `slot` must point to the `unwind_tables` of a `struct mm_struct` that keeps its users while
     /// the result is used.
     pub(crate) unsafe fn get<'a>(slot: *mut *mut bindings::unwind_tables) -> Option<&'a Self> {
-        // SAFETY: By the requirements of this function the slot is valid; all that store to it do
-        // so atomically.
+        // SAFETY: The slot is of an address space that has users, and all that store to it do so
+        // atomically.
         let registry = unsafe { Atomic::from_ptr(slot) }
             .load(Acquire)
             .cast::<Self>();
@@ -161,24 +154,33 @@ impl Registry {
         }
     }
 
-    /// Registers a section in the address space `mm`, which may have `most`.
+    /// Does what takes memory, before any lock is taken, to register a section in the address space
+    /// `mm` or to replace one.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if part of its text is registered, `ENOSPC` if there are too many, `ENOMEM`.
+    /// `ENOMEM`.
     ///
     /// # Safety
     ///
     /// `mm` must have users until this returns.
-    pub(crate) unsafe fn register(
+    pub(crate) unsafe fn prepare(
         mm: *mut bindings::mm_struct,
         section: Section,
-        most: usize,
-    ) -> Result {
-        // SAFETY: By the requirement of this function.
+        update: bool,
+    ) -> Result<ARef<Entry<Section>>> {
+        // SAFETY: `mm` keeps its users, by the requirement of this function.
         let registry = unsafe { Self::get_or_new(slot(mm)) }?;
-
-        registry.insert(section, most)
+        // A change that will be refused is no reason to copy a set.
+        if registry.is_shared()
+            && registry
+                .find_in(section.text_start, section.text_end)
+                .is_some()
+                == update
+        {
+            registry.unshare(GFP_KERNEL_ACCOUNT)?;
+        }
+        registry.entry(section)
     }
 
     /// Gives the new address space `mm` the sections that `old` has.
@@ -197,7 +199,7 @@ impl Registry {
         mm: *mut bindings::mm_struct,
         old: *mut bindings::mm_struct,
     ) -> Result {
-        // SAFETY: By the requirement of this function.
+        // SAFETY: `old` keeps its users.
         let Some(old) = (unsafe { Self::get(slot(old)) }) else {
             return Ok(());
         };
@@ -217,73 +219,6 @@ impl Registry {
     pub(crate) unsafe fn free(registry: *mut bindings::unwind_tables) {
         // SAFETY: It was made by `new()` and not moved since.
         drop(unsafe { Pin::new_unchecked(KBox::from_raw(registry.cast::<Self>())) });
-    }
-
-    /// The rule that holds at address `pc`, from the table that the current process registered.
-    ///
-    /// Looks at `recent` first, and leaves there what it found. Reads user memory.
-    pub(crate) fn rule(
-        &self,
-        pc: usize,
-        recent: &mut Recent,
-        budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        if recent.at(pc).is_none() {
-            self.open(pc, recent)?;
-        }
-        let (section, header) = recent.at(pc).ok_or(Error::NotFound)?;
-        let memory = UserMemory::new(section.table);
-        let rule = header.rule(&memory, section.table as u64, pc as u64, budget);
-
-        if let Err(Error::Malformed(malformed)) = rule {
-            self.disable(section, malformed);
-            recent.clear();
-        }
-        rule
-    }
-
-    /// Finds the section whose text holds address `pc`, and its table's header.
-    #[inline(never)]
-    fn open(&self, pc: usize, recent: &mut Recent) -> Result<(), Error> {
-        let Found { section, verdict } = self.find(pc).ok_or(Error::NotFound)?;
-        let header = self.header(&section, verdict)?;
-
-        recent.set(section, header);
-        Ok(())
-    }
-
-    /// The header of the table of `section`, read if it was not yet.
-    fn header(&self, section: &Section, verdict: Option<Verdict>) -> Result<Header, Error> {
-        match verdict {
-            Some(Verdict::Good(header)) => Ok(header),
-            Some(Verdict::Disabled(malformed)) => Err(Error::Malformed(malformed)),
-            None => {
-                let memory = UserMemory::new(section.table);
-                let header =
-                    Header::read(&memory, section.table_len.into()).inspect_err(|error| {
-                        if let Error::Malformed(malformed) = error {
-                            self.disable(section, *malformed);
-                        }
-                    })?;
-                // If this fails, the next lookup reads the header again.
-                let _ = self.judge(section, Verdict::Good(header));
-                Ok(header)
-            }
-        }
-    }
-
-    /// Lets nobody use the table of `section` any more.
-    #[cold]
-    fn disable(&self, section: &Section, malformed: Malformed) {
-        // If this fails, the next lookup tries again.
-        if let Ok(true) = self.judge(section, Verdict::Disabled(malformed)) {
-            let found = Found {
-                section: *section,
-                verdict: Some(Verdict::Disabled(malformed)),
-            };
-            // SAFETY: It only looks at what it is given.
-            unsafe { bindings::unwind_tables_disabled(&found.info()) };
-        }
     }
 
     /// The set, for one who does not hold the lock.
@@ -322,6 +257,11 @@ impl Registry {
         Some(self.found(section, &rcu))
     }
 
+    /// Whether a change needs a copy of the set. That may be different as soon as this returns.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.set(&rcu::read_lock()).is_shared()
+    }
+
     /// How many sections there are.
     pub(crate) fn len(&self) -> usize {
         self.set(&rcu::read_lock()).len()
@@ -336,15 +276,37 @@ impl Registry {
         }
     }
 
-    /// Adds a section under an id of its own, if there are less than `most`.
-    pub(crate) fn insert(&self, section: Section, most: usize) -> Result {
-        let section = self.named(section);
+    /// Makes an entry of a section, under an id of its own.
+    pub(crate) fn entry(&self, section: Section) -> Result<ARef<Entry<Section>>> {
+        let section = Section {
+            id: self.next_id.fetch_add(1, Relaxed),
+            ..section
+        };
+
+        Entry::new(section, GFP_KERNEL_ACCOUNT)
+    }
+
+    /// Adds a section, if there are less than `most`.
+    ///
+    /// # Errors
+    ///
+    /// `ENOSPC` if there are too many; `EEXIST` if part of its text is registered; `ENOMEM`.
+    pub(crate) fn insert(&self, entry: ARef<Entry<Section>>, most: usize) -> Result {
+        let Section {
+            text_start,
+            text_end,
+            ..
+        } = entry.value();
         let mut locked = self.lock();
 
         if self.len() >= most {
             return Err(ENOSPC);
         }
-        locked.own_set(GFP_KERNEL_ACCOUNT)?.add(section)
+        // A shared set is not copied in vain.
+        if locked.set().is_shared() && self.find_in(text_start, text_end).is_some() {
+            return Err(EEXIST);
+        }
+        locked.own_set(GFP_KERNEL_ACCOUNT)?.add(entry)
     }
 
     /// Replaces the section that has the same text, and what was found out about it.
@@ -352,14 +314,12 @@ impl Registry {
     /// # Errors
     ///
     /// `ENOENT` if there is none; `ENOMEM`.
-    pub(crate) fn replace(&self, section: Section) -> Result {
-        let section = self.named(section);
+    pub(crate) fn replace(&self, entry: ARef<Entry<Section>>) -> Result {
+        let new = entry.value();
         let mut locked = self.lock();
+        let old = locked.exact(new.text_start, new.text_end).ok_or(ENOENT)?;
 
-        let old = locked
-            .exact(section.text_start, section.text_end)
-            .ok_or(ENOENT)?;
-        locked.own_set(GFP_KERNEL_ACCOUNT)?.replace(section)?;
+        locked.own_set(GFP_KERNEL_ACCOUNT)?.replace(entry)?;
         locked.forget(&old);
         Ok(())
     }
@@ -375,6 +335,36 @@ impl Registry {
         Some(found)
     }
 
+    /// Copies the set if it is shared, without the lock: thousands of sections take long.
+    ///
+    /// The set may be shared again when this returns. Then a change makes another copy.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    pub(crate) fn unshare(&self, flags: Flags) -> Result {
+        let shared = {
+            let locked = self.lock();
+
+            if !locked.set().is_shared() {
+                return Ok(());
+            }
+            ARef::from(locked.set())
+        };
+        let room = Replaced::room(flags)?;
+        // SAFETY: A set is written to only as long as it has one reference. `shared` was made under
+        // the lock, beside the registry's, so this one has two as long as the registry has it; and
+        // when the registry replaces it, its reference stays until readers are done.
+        let copy = unsafe { shared.copy(flags) }?;
+        let mut locked = self.lock();
+
+        // Another thread may have been faster.
+        if core::ptr::eq(locked.set(), &raw const *shared) {
+            locked.replace_set(copy, room);
+        }
+        Ok(())
+    }
+
     /// Removes the sections whose text or table have a byte in `start..end`, which is being
     /// unmapped. It cannot fail.
     ///
@@ -385,7 +375,7 @@ impl Registry {
         let mut from = 0;
 
         // Most often there is none: then nothing is written, and a set stays shared.
-        while let Some(section) = self.touched(from, start, end) {
+        while let Some(Found { section, .. }) = self.touched(from, start, end) {
             from = section.text_end;
             self.drop_section(&section);
         }
@@ -393,10 +383,17 @@ impl Registry {
 
     /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
     /// `start..end`.
-    fn touched(&self, from: usize, start: usize, end: usize) -> Option<Section> {
-        let rcu = rcu::read_lock();
+    pub(crate) fn touched(&self, from: usize, start: usize, end: usize) -> Option<Found> {
+        {
+            let rcu = rcu::read_lock();
+            let set = self.set(&rcu);
 
-        self.set(&rcu).touched(from, start, end, &rcu)
+            if !set.may_have_table_in(start, end) {
+                let section = set.first_in(start.max(from), end, &rcu)?;
+                return Some(self.found(section, &rcu));
+            }
+        }
+        self.lock().touched(from, start, end)
     }
 
     /// Removes a section, if it was not unregistered meanwhile.
@@ -405,29 +402,6 @@ impl Registry {
             // SAFETY: It only looks at what it is given.
             unsafe { bindings::unwind_tables_dropped(&found.info()) };
         }
-    }
-
-    /// Adds a verdict to a section, if it is still registered. Says whether it did.
-    ///
-    /// What is known to be malformed stays so, whoever read something else before or after.
-    pub(crate) fn judge(&self, section: &Section, verdict: Verdict) -> Result<bool> {
-        let mut locked = self.lock();
-        let Some(now) = locked.exact(section.text_start, section.text_end) else {
-            return Ok(false);
-        };
-
-        // Not the addresses: another section may have them by now.
-        if now.section.id != section.id || matches!(now.verdict, Some(Verdict::Disabled(_))) {
-            return Ok(false);
-        }
-        let at = section.text_start;
-        let judged = Judged {
-            id: section.id,
-            verdict,
-        };
-        let entry = Entry::new(judged, walk_flags())?;
-        locked.verdicts().put(at, at, entry, walk_flags())?;
-        Ok(true)
     }
 
     /// A registry that has the same sections, shared, of which nothing is known.
@@ -441,18 +415,16 @@ impl Registry {
         Self::with(set, next_id)
     }
 
+    /// The generation, as a walk sees it.
+    #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Acquire)
+    }
+
     /// How many references there are to the set: more than one if it is shared.
     #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
     pub(crate) fn references(&self) -> i32 {
         self.lock().set().references()
-    }
-
-    /// The section under an id of its own.
-    fn named(&self, section: Section) -> Section {
-        Section {
-            id: self.next_id.fetch_add(1, Relaxed),
-            ..section
-        }
     }
 }
 
@@ -491,6 +463,16 @@ impl Locked<'_> {
             .filter(|found| found.section.has_text(start, end))
     }
 
+    /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
+    /// `start..end`: perhaps one of thousands that have to be looked at.
+    fn touched(&self, from: usize, start: usize, end: usize) -> Option<Found> {
+        // SAFETY: Whoever writes to a set that is not shared holds the lock, and nobody writes to
+        // one that is.
+        let section = unsafe { self.set().touched(from, start, end) }?;
+
+        Some(self.registry.found(section, &rcu::read_lock()))
+    }
+
     /// The set, to be written to. If it is shared, that is a new copy.
     ///
     /// # Errors
@@ -501,23 +483,30 @@ impl Locked<'_> {
             let room = Replaced::room(flags)?;
             // SAFETY: Nobody writes to a set that is shared, and it is: our reference stays.
             let copy = unsafe { self.set().copy(flags) }?;
-            // Readers must see what is in it: `Release`.
-            let old = self
-                .registry
-                .set
-                .xchg(ARef::into_raw(copy).as_ptr(), Release);
 
-            if let Some(old) = NonNull::new(old) {
-                // SAFETY: This reference was the registry's.
-                Replaced::drop_late(room, unsafe { ARef::from_raw(old) });
-            }
+            self.replace_set(copy, room);
         }
         // SAFETY: Only this registry has it now, and `self`, which holds the lock, is borrowed.
         Ok(unsafe { Owned::new(self.set()) })
     }
 
-    /// As [`Locked::own_set`], but waits for memory: who unmaps cannot be refused that late, and
-    /// a removal from a set that is not shared does so, too.
+    /// Puts a copy into the place of the set.
+    fn replace_set(&mut self, copy: ARef<Set>, room: KBox<MaybeUninit<Replaced>>) {
+        // INVARIANT: The copy's reference becomes the registry's; the other one is dropped late.
+        // Readers must see what is in it: `Release`.
+        let old = self
+            .registry
+            .set
+            .xchg(ARef::into_raw(copy).as_ptr(), Release);
+
+        if let Some(old) = NonNull::new(old) {
+            // SAFETY: This reference was the registry's.
+            Replaced::drop_late(room, unsafe { ARef::from_raw(old) });
+        }
+    }
+
+    /// Like [`Locked::own_set`], but never fails: munmap() can no longer be undone when it removes
+    /// sections. `mas_erase()` waits for memory in the same way.
     fn own_set_at_last(&mut self) -> Owned<'_> {
         while self.set().is_shared() {
             let _ = self.own_set(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
@@ -526,11 +515,20 @@ impl Locked<'_> {
         unsafe { Owned::new(self.set()) }
     }
 
-    /// Removes the verdict, if there is one, on a section that was removed. It cannot fail.
+    /// Removes the verdict, if there is one, on a section that was removed, and lets no walk go on
+    /// with that section. It cannot fail.
     fn forget(&mut self, gone: &Found) {
         if gone.verdict.is_some() {
             self.verdicts().erase(gone.section.text_start);
         }
+        self.raise_generation();
+    }
+
+    /// Says that something that was found before must be looked up again.
+    fn raise_generation(&mut self) {
+        // INVARIANT: This follows the change. Who sees the new generation must see the change, too:
+        // `Release`.
+        self.registry.generation.fetch_add(1, Release);
     }
 
     /// The verdicts, to be written to.
@@ -541,7 +539,11 @@ impl Locked<'_> {
 }
 
 /// Where an address space keeps its registry.
-pub(crate) fn slot(mm: *mut bindings::mm_struct) -> *mut *mut bindings::unwind_tables {
-    // SAFETY: The place is only computed here, not used.
+///
+/// # Safety
+///
+/// `mm` must point to a `struct mm_struct`.
+pub(crate) unsafe fn slot(mm: *mut bindings::mm_struct) -> *mut *mut bindings::unwind_tables {
+    // SAFETY: `mm` points to a `struct mm_struct`, so the place is inside an object.
     unsafe { &raw mut (*mm).__bindgen_anon_1.unwind_tables }
 }

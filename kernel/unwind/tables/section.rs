@@ -23,6 +23,14 @@ pub(crate) enum Origin {
     Prctl,
 }
 
+/// What a table is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Format {
+    /// SFrame, version 3.
+    SFrame,
+}
+
 /// What was found out about a table.
 #[derive(Clone, Copy)]
 pub(crate) enum Verdict {
@@ -68,6 +76,8 @@ pub(crate) struct Section {
     pub(crate) table: usize,
     /// Bytes that the table may use.
     pub(crate) table_len: u32,
+    /// What the table is written in.
+    pub(crate) format: Format,
     /// Who registered it.
     pub(crate) origin: Origin,
 }
@@ -77,12 +87,13 @@ impl Section {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if a range is empty or the table larger than 4 GiB.
+    /// `EINVAL` if a range is empty or the table has 4 GiB or more.
     pub(crate) fn new(
         table_start: usize,
         table_end: usize,
         text_start: usize,
         text_end: usize,
+        format: Format,
         origin: Origin,
     ) -> Result<Self> {
         let table_len = table_end.checked_sub(table_start).ok_or(EINVAL)?;
@@ -97,6 +108,7 @@ impl Section {
             text_end,
             table: table_start,
             table_len: table_len.try_into().map_err(|_| EINVAL)?,
+            format,
             origin,
         })
     }

@@ -51,11 +51,11 @@ pub(crate) struct Set {
     references: Refcount,
     /// How many sections there are.
     len: Atomic<usize>,
-    /// Tables are nowhere below this address,
+    /// Every table starts at or above this address. It never rises.
     tables_start: Atomic<usize>,
-    /// nor at or above this one,
+    /// Every table ends at or below this address. It never falls.
     tables_end: Atomic<usize>,
-    /// nor further from their text than this. All three are never narrowed.
+    /// No table reaches further beyond its text than this, in bytes. It never falls.
     tables_reach: Atomic<usize>,
 }
 
@@ -146,30 +146,32 @@ impl Set {
         self.tree.find(start, end, |_| true, rcu)
     }
 
+    /// Whether a table may have a byte in `start..end`.
+    ///
+    /// Sections are found by their text, and most memory is far from any table. So most often only
+    /// the sections whose text is in a range need to be looked at.
+    pub(crate) fn may_have_table_in(&self, start: usize, end: usize) -> bool {
+        end > self.tables_start.load(Relaxed) && start < self.tables_end.load(Relaxed)
+    }
+
     /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
     /// `start..end`.
-    pub(crate) fn touched(
-        &self,
-        from: usize,
-        start: usize,
-        end: usize,
-        rcu: &rcu::Guard,
-    ) -> Option<Section> {
-        // Sections are found by their text. Most memory is far from any table, and most tables are
-        // near their text, so only few have to be looked at.
-        let reach =
-            if end <= self.tables_start.load(Relaxed) || start >= self.tables_end.load(Relaxed) {
-                0
-            } else {
-                self.tables_reach.load(Relaxed)
-            };
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to this set meanwhile.
+    pub(crate) unsafe fn touched(&self, from: usize, start: usize, end: usize) -> Option<Section> {
+        // Most tables are near their text.
+        let reach = self.tables_reach.load(Relaxed);
 
-        self.tree.find(
-            start.saturating_sub(reach).max(from),
-            end.saturating_add(reach),
-            |section| section.is_in(start, end),
-            rcu,
-        )
+        // SAFETY: Nobody writes to the tree, by the requirement of this function.
+        unsafe {
+            self.tree.find_unchanged(
+                start.saturating_sub(reach).max(from),
+                end.saturating_add(reach),
+                |section| section.is_in(start, end),
+            )
+        }
     }
 }
 
@@ -194,8 +196,8 @@ impl<'a> Owned<'a> {
     /// # Errors
     ///
     /// `EEXIST` if a byte of its text has one already; `ENOMEM`.
-    pub(crate) fn add(&mut self, section: Section) -> Result {
-        let entry = Entry::new(section, GFP_KERNEL_ACCOUNT)?;
+    pub(crate) fn add(&mut self, entry: ARef<Entry<Section>>) -> Result {
+        let section = entry.value();
         let (first, last) = (section.text_start, section.text_last());
 
         self.tree().add(first, last, entry, GFP_KERNEL_ACCOUNT)?;
@@ -209,8 +211,8 @@ impl<'a> Owned<'a> {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn replace(&mut self, section: Section) -> Result {
-        let entry = Entry::new(section, GFP_KERNEL_ACCOUNT)?;
+    pub(crate) fn replace(&mut self, entry: ARef<Entry<Section>>) -> Result {
+        let section = entry.value();
         let (first, last) = (section.text_start, section.text_last());
 
         self.tree().put(first, last, entry, GFP_KERNEL_ACCOUNT)?;
@@ -218,10 +220,11 @@ impl<'a> Owned<'a> {
         Ok(())
     }
 
-    /// Removes a section that is there. It cannot fail.
+    /// Removes a section, if it is there. It cannot fail.
     pub(crate) fn remove(&mut self, section: &Section) {
-        self.tree().erase(section.text_start);
-        self.0.len.store(self.0.len().wrapping_sub(1), Relaxed);
+        if self.tree().erase(section.text_start) {
+            self.0.len.store(self.0.len().wrapping_sub(1), Relaxed);
+        }
     }
 
     /// The tree, to be written to.
@@ -245,10 +248,10 @@ impl<'a> Owned<'a> {
 
 /// Room for a reference that is to be dropped late.
 ///
-/// A registry's readers use its set under RCU. Has the registry replaced it, they go on with the
-/// old one. Until they are done its reference stays: not only so that the set lives, but also so
-/// that another registry, which may have the only other reference, does not take the set for its
-/// own and put sections there that were never theirs.
+/// A registry's readers use its set under RCU. If the registry replaces the set, they go on with
+/// the old one, and its reference stays until they are done. The reference keeps the set alive. It
+/// also keeps another registry, which may have the only other reference, from taking the set for
+/// its own and adding sections that these readers must not see.
 #[repr(C)]
 pub(crate) struct Replaced {
     /// A tree has to be walked to be freed: too long for a softirq.
@@ -291,7 +294,8 @@ impl Replaced {
     ///
     /// `work` must be that of an instance that is not used any more.
     unsafe extern "C" fn drop_now(work: *mut bindings::work_struct) {
-        // SAFETY: By the requirement of this function; it is the first member of the first.
+        // SAFETY: `work` is the first member of an `rcu_work`, which is the first of an instance
+        // that `drop_late()` made and nobody else uses.
         drop(unsafe { KBox::from_raw(work.cast::<Self>()) });
     }
 }

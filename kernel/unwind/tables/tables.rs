@@ -7,7 +7,8 @@
 //! rule holds at an address? The walker, `kernel/unwind/user.c`, applies it.
 //!
 //! - [`parse`] turns bytes into rules, and knows no kernel.
-//! - `user_memory` is the only place that reads user memory.
+//! - `user_memory` and `bisect`, with C files beside them, are the only ones that read user memory.
+//! - `layout` asserts that C and Rust mean the same by a rule.
 //! - `vdso` has the table that no process registers.
 //! - `registry`, `set`, `tree` and `entry` are the only places that know about locks and lifetimes:
 //!   what an address space has, the sections that it shares with others, and what they are in.
@@ -15,7 +16,9 @@
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 
+mod bisect;
 mod entry;
+mod layout;
 mod parse;
 mod recent;
 mod registry;
@@ -27,13 +30,19 @@ mod vdso;
 
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
 mod tables_kunit;
+#[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
+mod user_memory_kunit;
+
+use core::ptr::NonNull;
 
 use kernel::{
     bindings,
-    prelude::*, //
+    prelude::*,
+    sync::aref::ARef, //
 };
 
 use crate::{
+    entry::Entry,
     parse::{
         Budget,
         Rule, //
@@ -44,6 +53,7 @@ use crate::{
         Registry, //
     },
     section::{
+        Format,
         Found,
         Origin,
         Section,
@@ -65,10 +75,6 @@ impl From<parse::Error> for Error {
     }
 }
 
-// A rule is what the walker applies, as it is.
-const _: () = assert!(size_of::<Rule>() == size_of::<bindings::unwind_user_frame>());
-const _: () = assert!(align_of::<Rule>() == align_of::<bindings::unwind_user_frame>());
-
 /// Puts a rule into `frame`, and takes off `units` what it cost to find.
 ///
 /// # Safety
@@ -80,13 +86,15 @@ unsafe fn lookup(
     units: &mut u32,
     find: impl FnOnce(&mut Budget) -> Result<Rule, parse::Error>,
 ) -> c_int {
-    let mut budget = Budget::new(*units);
+    // So that one frame alone never uses up what is for all.
+    let most = (*units).min(bindings::UNWIND_TABLES_BUDGET / Budget::LOOKUPS);
+    let mut budget = Budget::new(most);
     let rule = find(&mut budget);
 
-    *units = budget.left();
+    *units = units.saturating_sub(most.saturating_sub(budget.left()));
     match rule {
         Ok(rule) => {
-            // SAFETY: By the requirement of this function; and the two are laid out alike.
+            // SAFETY: `frame` is valid for writing, and the two are laid out alike: see `layout`.
             unsafe { frame.cast::<Rule>().write(rule) };
             0
         }
@@ -108,6 +116,9 @@ impl Found {
             text_end: section.text_end,
             table_start: section.table,
             table_end: section.table_end(),
+            format: match section.format {
+                Format::SFrame => bindings::UNWIND_TABLE_SFRAME,
+            },
             origin: match section.origin {
                 Origin::Exec => bindings::UNWIND_TABLE_BY_EXEC,
                 Origin::Prctl => bindings::UNWIND_TABLE_BY_PRCTL,
@@ -118,13 +129,10 @@ impl Found {
 
         match self.verdict {
             None => {}
-            Some(Verdict::Good(header)) => {
-                info.state = bindings::UNWIND_TABLE_GOOD;
-                info.functions = header.functions();
-            }
+            Some(Verdict::Good(_)) => info.state = bindings::UNWIND_TABLE_GOOD,
             Some(Verdict::Disabled(malformed)) => {
                 info.state = bindings::UNWIND_TABLE_DISABLED;
-                info.reason = malformed.reason as u32;
+                info.reason = malformed.reason.code();
                 info.reason_offset = malformed.offset;
                 info.reason_name = malformed.reason.name().as_char_ptr();
             }
@@ -135,12 +143,20 @@ impl Found {
 
 impl Section {
     /// What C wants to be registered.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if a range is empty, the table has 4 GiB or more, or the format is unknown.
     fn from_info(info: &bindings::unwind_table_info) -> Result<Self> {
         Self::new(
             info.table_start,
             info.table_end,
             info.text_start,
             info.text_end,
+            match info.format {
+                bindings::UNWIND_TABLE_SFRAME => Format::SFrame,
+                _ => return Err(EINVAL),
+            },
             match info.origin {
                 bindings::UNWIND_TABLE_BY_EXEC => Origin::Exec,
                 _ => Origin::Prctl,
@@ -149,26 +165,69 @@ impl Section {
     }
 }
 
-/// Registers a section: see `unwind_tables_register()` in the C header.
+/// Prepares a registration or an update, before locks are taken: see `unwind_tables_register()` and
+/// `unwind_tables_update()` in the C header.
+///
+/// Returns an entry for [`__unwind_tables_insert`] or [`__unwind_tables_replace`], or an
+/// `ERR_PTR()`. The caller gives the entry back to [`__unwind_tables_put`].
 ///
 /// # Safety
 ///
 /// `mm` must point to a `struct mm_struct` that keeps its users until this returns, `info` to a
 /// valid `struct unwind_table_info`.
 #[export]
-pub unsafe extern "C" fn __unwind_tables_insert(
+pub unsafe extern "C" fn __unwind_tables_prepare(
     mm: *mut bindings::mm_struct,
     info: *const bindings::unwind_table_info,
-    most: c_uint,
-) -> c_int {
-    // SAFETY: By the requirement of this function.
+    update: bool,
+) -> *mut bindings::unwind_tables_entry {
+    // SAFETY: `info` is valid, by the requirement of this function.
     let section = Section::from_info(unsafe { &*info });
+    // SAFETY: `mm` keeps its users, by the requirement of this function.
+    let entry = section.and_then(|section| unsafe { Registry::prepare(mm, section, update) });
 
-    // SAFETY: By the requirement of this function.
-    errno(section.and_then(|section| unsafe { Registry::register(mm, section, most as usize) }))
+    match entry {
+        Ok(entry) => ARef::into_raw(entry).as_ptr().cast(),
+        Err(error) => error.to_ptr(),
+    }
 }
 
-/// Replaces the table of a section: see `unwind_tables_update()` in the C header.
+/// Gives an entry back that [`__unwind_tables_prepare`] made.
+///
+/// # Safety
+///
+/// `entry` must be from that function, and not used any more by the caller.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_put(entry: *mut bindings::unwind_tables_entry) {
+    if let Some(entry) = NonNull::new(entry.cast::<Entry<Section>>()) {
+        // SAFETY: The caller gives up this reference, which is from `__unwind_tables_prepare()`.
+        drop(unsafe { ARef::from_raw(entry) });
+    }
+}
+
+/// Registers what was prepared: see `unwind_tables_register()` in the C header.
+///
+/// # Safety
+///
+/// `mm` must be what `entry` was prepared for, and keep its users until this returns.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_insert(
+    mm: *mut bindings::mm_struct,
+    entry: *mut bindings::unwind_tables_entry,
+    most: c_uint,
+) -> c_int {
+    // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
+    let (registry, entry) = unsafe { (Registry::get(slot(mm)), &*entry.cast::<Entry<Section>>()) };
+
+    errno(
+        registry
+            .ok_or(ENOENT)
+            .and_then(|registry| registry.insert(entry.into(), most as usize)),
+    )
+}
+
+/// Replaces the table of a section by what was prepared: see `unwind_tables_update()` in the C
+/// header.
 ///
 /// # Safety
 ///
@@ -176,14 +235,16 @@ pub unsafe extern "C" fn __unwind_tables_insert(
 #[export]
 pub unsafe extern "C" fn __unwind_tables_replace(
     mm: *mut bindings::mm_struct,
-    info: *const bindings::unwind_table_info,
+    entry: *mut bindings::unwind_tables_entry,
 ) -> c_int {
-    // SAFETY: By the requirement of this function.
-    let section = Section::from_info(unsafe { &*info });
-    // SAFETY: By the requirement of this function.
-    let registry = unsafe { Registry::get(slot(mm)) };
+    // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
+    let (registry, entry) = unsafe { (Registry::get(slot(mm)), &*entry.cast::<Entry<Section>>()) };
 
-    errno(section.and_then(|section| registry.ok_or(ENOENT)?.replace(section)))
+    errno(
+        registry
+            .ok_or(ENOENT)
+            .and_then(|registry| registry.replace(entry.into())),
+    )
 }
 
 /// Removes a section: see `unwind_tables_unregister()` in the C header.
@@ -197,9 +258,15 @@ pub unsafe extern "C" fn __unwind_tables_remove(
     mm: *mut bindings::mm_struct,
     info: *mut bindings::unwind_table_info,
 ) -> c_int {
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `mm` keeps its users, and `info` is valid.
     let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
-    let removed = registry.and_then(|registry| registry.remove(info.text_start, info.text_end));
+    let removed = registry.and_then(|registry| {
+        if registry.is_shared() {
+            // Where this fails, the removal waits for memory.
+            let _ = registry.unshare(GFP_KERNEL_ACCOUNT);
+        }
+        registry.remove(info.text_start, info.text_end)
+    });
 
     errno(removed.ok_or(ENOENT).map(|found| *info = found.info()))
 }
@@ -216,11 +283,34 @@ pub unsafe extern "C" fn __unwind_tables_next(
     from: usize,
     info: *mut bindings::unwind_table_info,
 ) -> bool {
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `mm` keeps its users, and `info` is valid.
     let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
 
     registry
         .and_then(|registry| registry.find_in(from, usize::MAX))
+        .map(|found| *info = found.info())
+        .is_some()
+}
+
+/// Finds the first section whose text reaches beyond `from`, and whose text or table has a byte in
+/// `start..end`: see `unwind_tables_check()` in the C header.
+///
+/// # Safety
+///
+/// As for [`__unwind_tables_remove`].
+#[export]
+pub unsafe extern "C" fn __unwind_tables_touched(
+    mm: *mut bindings::mm_struct,
+    from: usize,
+    start: usize,
+    end: usize,
+    info: *mut bindings::unwind_table_info,
+) -> bool {
+    // SAFETY: `mm` keeps its users, and `info` is valid.
+    let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
+
+    registry
+        .and_then(|registry| registry.touched(from, start, end))
         .map(|found| *info = found.info())
         .is_some()
 }
@@ -236,7 +326,7 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
     start: usize,
     end: usize,
 ) {
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `mm` keeps its users.
     if let Some(registry) = unsafe { Registry::get(slot(mm)) } {
         registry.unmap(start, end);
     }
@@ -254,10 +344,10 @@ pub unsafe extern "C" fn unwind_tables_lookup(
     frame: *mut bindings::unwind_user_frame,
     walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
-    // SAFETY: By the requirement of this function; a registry lives as long as its address space
-    // has users, and `current` is one.
+    // SAFETY: `tables` is what `current->mm` points to. A registry lives as long as its address
+    // space has users, and `current` is one.
     let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `walk` is valid, and its `recent` has only zeroes or what the last call left.
     let (recent, units) = unsafe {
         (
             Recent::from_raw(&raw mut (*walk).recent),
@@ -265,7 +355,7 @@ pub unsafe extern "C" fn unwind_tables_lookup(
         )
     };
 
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `frame` is valid for writing.
     unsafe { lookup(frame, units, |budget| registry.rule(ip, recent, budget)) }
 }
 
@@ -281,10 +371,10 @@ pub unsafe extern "C" fn unwind_tables_lookup_vdso(
     frame: *mut bindings::unwind_user_frame,
     walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `walk` is valid.
     let units = unsafe { &mut (*walk).budget };
 
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `frame` is valid for writing.
     unsafe { lookup(frame, units, |budget| Vdso::rule(start, ip, budget)) }
 }
 
@@ -295,7 +385,7 @@ pub unsafe extern "C" fn unwind_tables_lookup_vdso(
 /// `table` must point to `len` bytes that stay as they are for ever.
 #[export]
 pub unsafe extern "C" fn unwind_tables_set_vdso(table: *const c_void, len: usize, offset: usize) {
-    // SAFETY: By the requirement of this function.
+    // SAFETY: There are `len` bytes at `table`, and they stay.
     let table = unsafe { core::slice::from_raw_parts(table.cast(), len) };
 
     if let Err(parse::Error::Malformed(malformed)) = Vdso::set(table, offset) {
@@ -314,7 +404,7 @@ pub unsafe extern "C" fn __unwind_tables_dup(
     mm: *mut bindings::mm_struct,
     old: *mut bindings::mm_struct,
 ) -> c_int {
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `old` keeps its users, and nobody else uses `mm`.
     errno(unsafe { Registry::duplicate(mm, old) })
 }
 
@@ -325,6 +415,6 @@ pub unsafe extern "C" fn __unwind_tables_dup(
 /// `tables` must be what a `struct mm_struct` without users points to, and no longer be used.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_free(tables: *mut bindings::unwind_tables) {
-    // SAFETY: By the requirement of this function.
+    // SAFETY: `tables` was published in an address space that has no users any more.
     unsafe { Registry::free(tables) };
 }

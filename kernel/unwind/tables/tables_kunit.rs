@@ -12,11 +12,13 @@ mod tests {
     use super::*;
     use crate::{
         parse::{
+            sframe,
             Malformed,
             Reason, //
         },
         registry::Registry,
         section::{
+            Format,
             Origin,
             Section,
             Verdict, //
@@ -27,7 +29,15 @@ mod tests {
     const MOST: usize = 2000;
 
     fn section(start: usize, end: usize) -> Result<Section> {
-        Section::new(0x1000, 0x2000, start, end, Origin::Exec)
+        Section::new(0x1000, 0x2000, start, end, Format::SFrame, Origin::Exec)
+    }
+
+    fn insert(registry: &Registry, section: Section, most: usize) -> Result {
+        registry.insert(registry.entry(section)?, most)
+    }
+
+    fn replace(registry: &Registry, section: Section) -> Result {
+        registry.replace(registry.entry(section)?)
     }
 
     /// Where the text starts that holds `pc`.
@@ -46,16 +56,16 @@ mod tests {
     #[test]
     fn overlaps() -> Result {
         let registry = Registry::new()?;
-        let insert = |start, end| registry.insert(section(start, end)?, MOST);
+        let add = |start, end| insert(&registry, section(start, end)?, MOST);
 
-        insert(0x40_0000, 0x41_0000)?;
-        insert(0x41_0000, 0x42_0000)?;
-        assert_eq!(insert(0x40_0000, 0x41_0000), Err(EEXIST));
-        assert_eq!(insert(0x40_ffff, 0x41_0001), Err(EEXIST));
-        assert_eq!(insert(0x3f_ffff, 0x40_0001), Err(EEXIST));
-        assert_eq!(insert(0x30_0000, 0x50_0000), Err(EEXIST));
-        insert(0x3f_ffff, 0x40_0000)?;
-        insert(0x42_0000, 0x42_0001)?;
+        add(0x40_0000, 0x41_0000)?;
+        add(0x41_0000, 0x42_0000)?;
+        assert_eq!(add(0x40_0000, 0x41_0000), Err(EEXIST));
+        assert_eq!(add(0x40_ffff, 0x41_0001), Err(EEXIST));
+        assert_eq!(add(0x3f_ffff, 0x40_0001), Err(EEXIST));
+        assert_eq!(add(0x30_0000, 0x50_0000), Err(EEXIST));
+        add(0x3f_ffff, 0x40_0000)?;
+        add(0x42_0000, 0x42_0001)?;
         assert_eq!(registry.len(), 4);
 
         for (pc, expected) in [
@@ -81,7 +91,14 @@ mod tests {
             (0x1000, 0x2000, 0x40_0000, 0x40_0000),
             (0x1000, 0x2000, 0x40_0001, 0x40_0000),
         ] {
-            let section = Section::new(table_start, table_end, text_start, text_end, Origin::Prctl);
+            let section = Section::new(
+                table_start,
+                table_end,
+                text_start,
+                text_end,
+                Format::SFrame,
+                Origin::Prctl,
+            );
             assert!(section.is_err());
         }
     }
@@ -90,19 +107,19 @@ mod tests {
     fn limit() -> Result {
         let registry = Registry::new()?;
 
-        registry.insert(section(0x40_0000, 0x41_0000)?, 2)?;
-        registry.insert(section(0x41_0000, 0x42_0000)?, 2)?;
+        insert(&registry, section(0x40_0000, 0x41_0000)?, 2)?;
+        insert(&registry, section(0x41_0000, 0x42_0000)?, 2)?;
         let third = section(0x42_0000, 0x43_0000)?;
-        assert_eq!(registry.insert(third, 2), Err(ENOSPC));
+        assert_eq!(insert(&registry, third, 2), Err(ENOSPC));
         assert!(registry.remove(0x40_0000, 0x41_0000).is_some());
-        registry.insert(third, 2)
+        insert(&registry, third, 2)
     }
 
     #[test]
     fn removal_is_exact() -> Result {
         let registry = Registry::new()?;
 
-        registry.insert(section(0x40_0000, 0x41_0000)?, MOST)?;
+        insert(&registry, section(0x40_0000, 0x41_0000)?, MOST)?;
         assert!(registry.remove(0x40_0000, 0x40_ffff).is_none());
         assert!(registry.remove(0x40_0001, 0x41_0000).is_none());
         assert!(registry.remove(0x3f_ffff, 0x41_0000).is_none());
@@ -115,20 +132,21 @@ mod tests {
     #[test]
     fn unmapped() -> Result {
         let registry = Registry::new()?;
-        let insert = |start, table| {
+        let add = |start, table| {
             let section = Section::new(
                 table,
                 table.wrapping_add(0x100),
                 start,
                 start | 0x1000,
+                Format::SFrame,
                 Origin::Exec,
             )?;
-            registry.insert(section, MOST)
+            insert(&registry, section, MOST)
         };
 
-        insert(0x40_0000, 0x90_0000)?;
-        insert(0x42_0000, 0x90_0100)?;
-        insert(0x44_0000, 0x90_0200)?;
+        add(0x40_0000, 0x90_0000)?;
+        add(0x42_0000, 0x90_0100)?;
+        add(0x44_0000, 0x90_0200)?;
         // Around all of them.
         registry.unmap(0x40_1000, 0x42_0000);
         registry.unmap(0x44_1000, 0x90_0000);
@@ -164,9 +182,10 @@ mod tests {
                             table.wrapping_add(0x1000),
                             *text,
                             *text | 0x1000,
+                            Format::SFrame,
                             Origin::Prctl,
                         )?;
-                        registry.insert(section, MOST)?;
+                        insert(&registry, section, MOST)?;
                     }
                     let copy = registry.copy()?;
 
@@ -186,11 +205,11 @@ mod tests {
         let registry = Registry::new()?;
         let pc = 0x40_0000;
         let malformed = Verdict::Disabled(Malformed {
-            reason: Reason::Magic,
+            reason: Reason::SFrame(sframe::Reason::Magic),
             offset: 0,
         });
 
-        registry.insert(section(pc, 0x41_0000)?, MOST)?;
+        insert(&registry, section(pc, 0x41_0000)?, MOST)?;
         let old = registry.find(pc).ok_or(ENOENT)?.section;
         let other = Section { id: !old.id, ..old };
         assert_eq!(registry.judge(&other, malformed), Ok(false));
@@ -211,10 +230,10 @@ mod tests {
         assert!(is_disabled(&registry, pc));
 
         // So does another table of the same text, and the same once more.
-        registry.replace(section(pc, 0x41_0000)?)?;
+        replace(&registry, section(pc, 0x41_0000)?)?;
         assert!(!is_disabled(&registry, pc));
         assert_eq!(registry.judge(&old, malformed), Ok(false));
-        assert_eq!(registry.replace(section(pc, 0x42_0000)?), Err(ENOENT));
+        assert_eq!(replace(&registry, section(pc, 0x42_0000)?), Err(ENOENT));
         Ok(())
     }
 
@@ -222,12 +241,12 @@ mod tests {
     fn three_sections() -> Result<Pin<KBox<Registry>>> {
         let registry = Registry::new()?;
         let malformed = Verdict::Disabled(Malformed {
-            reason: Reason::Magic,
+            reason: Reason::SFrame(sframe::Reason::Magic),
             offset: 0,
         });
 
         for start in [0x40_0000, 0x41_0000, 0x42_0000] {
-            registry.insert(section(start, start | 0x1000)?, MOST)?;
+            insert(&registry, section(start, start | 0x1000)?, MOST)?;
         }
         let first = registry.find(0x40_0000).ok_or(ENOENT)?.section;
         registry.judge(&first, malformed)?;
@@ -248,15 +267,25 @@ mod tests {
     /// What changes a registry that has three sections.
     const CHANGES: [fn(&Registry) -> Result; 4] = [
         |registry| {
-            let overlaps = registry.insert(section(0x40_0800, 0x40_0900)?, MOST);
+            let overlaps = insert(registry, section(0x40_0800, 0x40_0900)?, MOST);
             if overlaps != Err(EEXIST) {
                 return Err(EINVAL);
             }
-            registry.insert(section(0x43_0000, 0x44_0000)?, MOST)
+            insert(registry, section(0x43_0000, 0x44_0000)?, MOST)
         },
         |registry| {
             let text = (0x41_0000, 0x41_1000);
-            registry.replace(Section::new(0x5000, 0x6000, text.0, text.1, Origin::Prctl)?)
+            replace(
+                registry,
+                Section::new(
+                    0x5000,
+                    0x6000,
+                    text.0,
+                    text.1,
+                    Format::SFrame,
+                    Origin::Prctl,
+                )?,
+            )
         },
         |registry| {
             registry
@@ -282,16 +311,17 @@ mod tests {
             assert!(is_unchanged(registry));
             let text = section(0x40_0800, 0x40_0900)?;
             assert_eq!(
-                registry.insert(section(0x43_0000, 0x44_0000)?, 3),
+                insert(registry, section(0x43_0000, 0x44_0000)?, 3),
                 Err(ENOSPC)
             );
-            assert_eq!(registry.replace(text), Err(ENOENT));
+            assert_eq!(insert(registry, text, MOST), Err(EEXIST));
+            assert_eq!(replace(registry, text), Err(ENOENT));
             assert!(registry.remove(0x40_0000, 0x40_0fff).is_none());
             registry.unmap(0x2000, 0x40_0000);
             registry.unmap(0x41_1000, 0x42_0000);
             let second = registry.find(0x41_0000).ok_or(ENOENT)?.section;
             let malformed = Malformed {
-                reason: Reason::Magic,
+                reason: Reason::SFrame(sframe::Reason::Magic),
                 offset: 0,
             };
             assert_eq!(
@@ -332,6 +362,83 @@ mod tests {
     }
 
     #[test]
+    fn unshare_copies_once() -> Result {
+        let registry = three_sections()?;
+        let copy = registry.copy()?;
+
+        copy.unshare(GFP_KERNEL)?;
+        assert_eq!(copy.references(), 1);
+        assert!(is_unchanged(&registry) && is_unchanged(&copy));
+        copy.unshare(GFP_KERNEL)?;
+        assert_eq!(copy.references(), 1);
+        for change in CHANGES {
+            change(&copy)?;
+        }
+        assert!(is_unchanged(&registry));
+        Ok(())
+    }
+
+    #[test]
+    fn what_takes_something_away_raises_the_generation() -> Result {
+        let registry = three_sections()?;
+        let before = registry.generation();
+        let second = registry.find(0x41_0000).ok_or(ENOENT)?.section;
+        let malformed = Verdict::Disabled(Malformed {
+            reason: Reason::SFrame(sframe::Reason::Magic),
+            offset: 0,
+        });
+
+        // These take nothing away.
+        insert(&registry, section(0x43_0000, 0x44_0000)?, MOST)?;
+        assert_eq!(
+            insert(&registry, section(0x43_0000, 0x44_0000)?, MOST),
+            Err(EEXIST)
+        );
+        registry.unmap(0x50_0000, 0x60_0000);
+        assert!(registry.remove(0x50_0000, 0x60_0000).is_none());
+        drop(registry.copy()?);
+        registry.unshare(GFP_KERNEL)?;
+        assert_eq!(registry.generation(), before);
+
+        // These do.
+        assert_eq!(registry.judge(&second, malformed), Ok(true));
+        let disabled = registry.generation();
+        assert!(disabled > before);
+        replace(&registry, section(0x41_0000, 0x41_1000)?)?;
+        let replaced = registry.generation();
+        assert!(replaced > disabled);
+        assert!(registry.remove(0x42_0000, 0x42_1000).is_some());
+        let removed = registry.generation();
+        assert!(removed > replaced);
+        registry.unmap(0x40_0000, 0x40_0001);
+        assert!(registry.generation() > removed);
+        Ok(())
+    }
+
+    #[test]
+    fn none_and_one() -> Result {
+        let registry = Registry::new()?;
+        let add = |start: usize| insert(&registry, section(start, start | 0x1000)?, MOST);
+
+        // The tree is empty, has one entry, and is empty again.
+        for start in [0, 0x40_0000, 0x7fff_ffff_e000] {
+            for _ in 0..3 {
+                assert!(registry.find(start).is_none());
+                assert!(registry.find_in(0, usize::MAX).is_none());
+                add(start)?;
+                assert_eq!(add(start), Err(EEXIST));
+                assert!(registry.find(start).is_some());
+                let found = registry.find_in(0, usize::MAX).ok_or(ENOENT)?;
+                assert!(registry
+                    .find_in(found.section.text_end, usize::MAX)
+                    .is_none());
+                assert!(registry.remove(start, start | 0x1000).is_some());
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_replaced_set_stays_for_its_readers() -> Result {
         let registry = three_sections()?;
 
@@ -366,7 +473,7 @@ mod tests {
         let mut registry = Registry::new()?;
 
         for (nth, start) in starts().enumerate() {
-            registry.insert(section(start, start | 0x1000)?, MOST)?;
+            insert(&registry, section(start, start | 0x1000)?, MOST)?;
             // The older one goes first, and sometimes nothing has changed since.
             registry = registry.copy()?;
             if nth % 3 == 0 {
@@ -390,7 +497,7 @@ mod tests {
         let registry = Registry::new()?;
 
         for start in starts() {
-            registry.insert(section(start, start | 0x1000)?, MOST)?;
+            insert(&registry, section(start, start | 0x1000)?, MOST)?;
         }
         let copy = registry.copy()?;
         assert_eq!(copy.len(), registry.len());

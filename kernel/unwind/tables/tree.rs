@@ -3,7 +3,6 @@
 //! Values by address: the only place that knows about maple trees.
 
 use core::{
-    ffi::c_void,
     marker::PhantomData,
     ptr::NonNull, //
 };
@@ -69,23 +68,14 @@ impl<T: Copy> Tree<T> {
         })
     }
 
-    /// The value of what the tree points to, if it is anything.
-    ///
-    /// # Safety
-    ///
-    /// `entry` must have been in a tree since this RCU read-side critical section began.
-    unsafe fn value(entry: *mut c_void) -> Option<T> {
-        // SAFETY: By the type invariants; it is freed a grace period after it was in a tree.
-        unsafe { entry.cast::<Entry<T>>().as_ref() }.map(Entry::value)
-    }
-
     /// The value whose range holds an address.
     pub(crate) fn at(&self, address: usize, _rcu: &rcu::Guard) -> Option<T> {
         // SAFETY: By the type invariants the tree is initialised and in RCU mode.
         let entry = unsafe { bindings::mtree_load(self.tree.get(), address) };
 
-        // SAFETY: It was in the tree just now, and the caller is in such a section.
-        unsafe { Self::value(entry) }
+        // SAFETY: By the type invariants it is an entry. It was in the tree after the caller's RCU
+        // read-side critical section began, and is freed a grace period after it has left the tree.
+        unsafe { entry.cast::<Entry<T>>().as_ref() }.map(Entry::value)
     }
 
     /// The first value whose range has an address in `from..to`, and that meets a condition.
@@ -96,18 +86,91 @@ impl<T: Copy> Tree<T> {
         condition: impl Fn(&T) -> bool,
         _rcu: &rcu::Guard,
     ) -> Option<T> {
-        let last = to.checked_sub(1).filter(|last| from <= *last)?;
-        let mut cursor = self.cursor(from, from);
+        let last = to.checked_sub(1)?;
+        let mut next = Some(from);
 
-        loop {
-            // SAFETY: As in `at()`; the cursor is not used after this RCU read-side critical
-            // section.
-            let value = unsafe { Self::value(bindings::mas_find(&mut cursor, last)) }?;
+        while let Some(from) = next {
+            // SAFETY: The caller is in an RCU read-side critical section.
+            let found = unsafe { self.first_in(from, last) }?;
+            // SAFETY: As in `at()`.
+            let value = unsafe { found.entry.as_ref() }.value();
 
             if condition(&value) {
                 return Some(value);
             }
+            next = found.last.checked_add(1);
         }
+        None
+    }
+
+    /// The first entry whose range has an address in `from..=last`.
+    ///
+    /// Each step is a walk from the root. A step from a node to the next one would be cheaper, but
+    /// it has to start again where a writer has replaced the node, and this tree may be empty, or
+    /// a single entry without a node, at any time.
+    ///
+    /// # Safety
+    ///
+    /// The caller must be in an RCU read-side critical section until the result is not used any
+    /// more, or nobody may write to the tree until then.
+    unsafe fn first_in(&self, mut from: usize, last: usize) -> Option<Position<T>> {
+        while from <= last {
+            let mut cursor = self.cursor(from, from);
+            // SAFETY: The tree is initialised; and by the requirement of this function no node is
+            // freed that the walk is in.
+            let entry = unsafe { bindings::mas_walk(&mut cursor) };
+
+            // Now the cursor has the range of the entry, or of the gap.
+            if let Some(entry) = NonNull::new(entry.cast()) {
+                return Some(Position {
+                    first: cursor.index,
+                    last: cursor.last,
+                    entry,
+                });
+            }
+            from = cursor.last.checked_add(1)?;
+        }
+        None
+    }
+
+    /// The same as [`Tree::find`], for one who keeps others from writing.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to the tree meanwhile.
+    pub(crate) unsafe fn find_unchanged(
+        &self,
+        from: usize,
+        to: usize,
+        condition: impl Fn(&T) -> bool,
+    ) -> Option<T> {
+        let last = to.checked_sub(1)?;
+
+        // SAFETY: Nobody writes, by the requirement of this function.
+        unsafe { self.unchanged(from, last) }
+            // SAFETY: The tree has a reference, and keeps it as nobody writes.
+            .map(|found| unsafe { found.entry.as_ref() }.value())
+            .find(condition)
+    }
+
+    /// The entries whose ranges have an address in `from..=last`, in order.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to the tree while the result is used.
+    unsafe fn unchanged(&self, from: usize, last: usize) -> impl Iterator<Item = Position<T>> {
+        let mut cursor = self.cursor(from, from);
+
+        core::iter::from_fn(move || {
+            // SAFETY: Nobody writes to the tree, so the node that the cursor is in stays.
+            let entry = unsafe { bindings::mas_find(&mut cursor, last) };
+
+            Some(Position {
+                first: cursor.index,
+                last: cursor.last,
+                entry: NonNull::new(entry.cast())?,
+            })
+        })
     }
 
     /// A cursor over the tree at addresses `first..=last`.
@@ -132,22 +195,22 @@ impl<T: Copy> Tree<T> {
     }
 }
 
+/// An entry, and the range `first..=last` that it is at.
+struct Position<T: Copy> {
+    first: usize,
+    last: usize,
+    entry: NonNull<Entry<T>>,
+}
+
 #[pinned_drop]
 impl<T: Copy> PinnedDrop for Tree<T> {
     fn drop(self: Pin<&mut Self>) {
-        let mut cursor = self.cursor(0, 0);
-
-        loop {
-            // SAFETY: Nobody else sees the tree any more.
-            let entry = unsafe { bindings::mas_find(&mut cursor, usize::MAX) };
-            let Some(entry) = NonNull::new(entry.cast::<Entry<T>>()) else {
-                break;
-            };
+        // SAFETY: Nobody else sees the tree any more.
+        for found in unsafe { self.unchanged(0, usize::MAX) } {
             // SAFETY: The tree has a reference, by the type invariants, and is destroyed below.
-            drop(unsafe { ARef::from_raw(entry) });
+            drop(unsafe { ARef::from_raw(found.entry) });
         }
-        // There are no readers any more. In RCU mode, mt_free_walk() takes the metadata of a full
-        // node for a child, where the tree has four levels or more.
+        // There are no readers any more, so no node has to wait for them.
         // SAFETY: Nobody else sees the tree any more.
         unsafe { bindings::mt_clear_in_rcu(self.tree.get()) };
         // SAFETY: As above. The tree's entries are gone, but it is not looked at again.
@@ -177,10 +240,8 @@ impl<T: Copy> Writer<'_, T> {
         entry: ARef<Entry<T>>,
         flags: Flags,
     ) -> Result {
-        let mut cursor = self.tree.cursor(first, first);
-
         // SAFETY: There is no other writer, by the type invariants.
-        if !unsafe { bindings::mas_find(&mut cursor, last) }.is_null() {
+        if unsafe { self.tree.unchanged(first, last) }.next().is_some() {
             return Err(EEXIST);
         }
         self.store(first, last, entry, flags)
@@ -198,46 +259,55 @@ impl<T: Copy> Writer<'_, T> {
         entry: ARef<Entry<T>>,
         flags: Flags,
     ) -> Result {
-        let mut cursor = self.tree.cursor(first, first);
         // SAFETY: There is no other writer, by the type invariants.
-        let old = NonNull::new(unsafe { bindings::mas_find(&mut cursor, last) });
+        let old = unsafe { self.tree.unchanged(first, last) }.next();
 
-        // Where there is something, the cursor has its range now.
-        if old.is_some() && (cursor.index, cursor.last) != (first, last) {
+        if old
+            .as_ref()
+            .is_some_and(|old| (old.first, old.last) != (first, last))
+        {
             return Err(EEXIST);
         }
         self.store(first, last, entry, flags)?;
         if let Some(old) = old {
             // SAFETY: The tree has given it up.
-            drop(unsafe { ARef::from_raw(old.cast::<Entry<T>>()) });
+            drop(unsafe { ARef::from_raw(old.entry) });
         }
         Ok(())
     }
 
     /// Stores an entry over what is at `first..=last`, whose reference is the caller's then.
+    ///
+    /// The nodes are allocated in a step of its own: `mas_store_gfp()` warns of flags that do not
+    /// wait for memory.
     fn store(&mut self, first: usize, last: usize, entry: ARef<Entry<T>>, flags: Flags) -> Result {
         let mut cursor = self.tree.cursor(first, last);
         let entry = ARef::into_raw(entry);
+        let new = entry.as_ptr().cast();
 
         // SAFETY: There is no other writer, by the type invariants.
-        to_result(unsafe {
-            bindings::mas_store_gfp(&mut cursor, entry.as_ptr().cast(), flags.as_raw())
-        })
-        // SAFETY: The tree did not take it.
-        .inspect_err(|_| drop(unsafe { ARef::from_raw(entry) }))
+        to_result(unsafe { bindings::mas_preallocate(&mut cursor, new, flags.as_raw()) })
+            // SAFETY: The tree did not take it.
+            .inspect_err(|_| drop(unsafe { ARef::from_raw(entry) }))?;
+        // INVARIANT: This reference is the tree's from now on.
+        // SAFETY: The cursor has the nodes for this store, and nobody has written since.
+        unsafe { bindings::mas_store_prealloc(&mut cursor, new) };
+        Ok(())
     }
 
-    /// Removes the entry whose range holds an address. It cannot fail: what memory it needs it
-    /// waits for.
-    pub(crate) fn erase(&mut self, address: usize) {
+    /// Removes the entry whose range holds an address, and says whether there was one. It cannot
+    /// fail: it waits for the memory that it needs.
+    pub(crate) fn erase(&mut self, address: usize) -> bool {
         let mut cursor = self.tree.cursor(address, address);
         // SAFETY: There is no other writer, by the type invariants.
         let entry = unsafe { bindings::mas_erase(&mut cursor) };
+        let Some(entry) = NonNull::new(entry.cast::<Entry<T>>()) else {
+            return false;
+        };
 
-        if let Some(entry) = NonNull::new(entry.cast::<Entry<T>>()) {
-            // SAFETY: The tree has given it up.
-            drop(unsafe { ARef::from_raw(entry) });
-        }
+        // SAFETY: The tree has given it up.
+        drop(unsafe { ARef::from_raw(entry) });
+        true
     }
 
     /// Makes the tree, which is empty, a copy of another one.
@@ -255,16 +325,13 @@ impl<T: Copy> Writer<'_, T> {
         // SAFETY: Nobody else writes to either.
         to_result(unsafe { bindings::__mt_dup(from, to, flags.as_raw()) })?;
 
-        let mut cursor = self.tree.cursor(0, 0);
-        loop {
-            // SAFETY: There is no other writer, by the type invariants.
-            let entry = unsafe { bindings::mas_find(&mut cursor, usize::MAX) };
+        // SAFETY: There is no other writer, by the type invariants.
+        for found in unsafe { self.tree.unchanged(0, usize::MAX) } {
             // SAFETY: The old tree has a reference.
-            let Some(entry) = (unsafe { entry.cast::<Entry<T>>().as_ref() }) else {
-                return Ok(());
-            };
+            let entry = unsafe { found.entry.as_ref() };
             // INVARIANT: This is the reference of the new tree.
             let _ = ARef::into_raw(ARef::from(entry));
         }
+        Ok(())
     }
 }

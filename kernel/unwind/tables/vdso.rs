@@ -8,10 +8,14 @@
 use kernel::sync::SetOnce;
 
 use crate::{
+    bisect,
     parse::{
+        Array,
         Budget,
+        Element,
         Error,
         Fault,
+        Lost,
         Reader,
         Rule, //
     },
@@ -70,5 +74,10 @@ impl Reader for KernelMemory {
 
         buf.copy_from_slice(bytes);
         Ok(())
+    }
+
+    #[inline]
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+        bisect::in_kernel_memory(self.0, array, key)
     }
 }

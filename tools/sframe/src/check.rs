@@ -12,8 +12,8 @@ use crate::cfi::{self, Cfi, endian};
 use crate::compare::{self, Defect, Outcome};
 use crate::coverage;
 use crate::elf::{self, Elf, Machine};
-use crate::parse::sframe::{AArch64, Amd64, Attribute, Function, S390x};
-use crate::parse::{Error, Malformed, Reason};
+use crate::parse::sframe::{AArch64, Amd64, Attribute, Function, Reason, S390x};
+use crate::parse::{self, Error, Malformed};
 use crate::ranges::Range;
 use crate::report::{self, Problem, Report, Severity, Verdict};
 use crate::table::{self, Found, Rows, Table};
@@ -349,7 +349,7 @@ impl<'f, 'a, A: Arch> Check<'f, 'a, A> {
         let mut problem = refusal(error, of_what);
 
         if let Error::Malformed(Malformed {
-            reason: Reason::Register,
+            reason: parse::Reason::SFrame(Reason::Register),
             offset,
         }) = error
             && self.table.bytes.has_bad_register(offset)

@@ -5,7 +5,8 @@
 use crate::arch::Arch;
 use crate::elf::{Elf, Segment};
 use crate::parse::sframe::{Attribute, Function, Header};
-use crate::parse::{Budget, Error, Fault, Reader, Rule};
+use crate::parse::{Array, Budget, Element, Error, Fault, Lost, Reader, Rule};
+use crate::search;
 
 /// Bytes in memory; all others fault.
 #[derive(Clone, Copy)]
@@ -18,6 +19,10 @@ impl Reader for Bytes<'_> {
 
         buf.copy_from_slice(self.0.get(start..end).ok_or(Fault)?);
         Ok(())
+    }
+
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+        search::in_reader(self, array, key)
     }
 }
 
@@ -82,8 +87,8 @@ pub struct Table<'a, A> {
 pub type Rows = Vec<(u32, Rule)>;
 
 impl<'a, A: Arch> Table<'a, A> {
-    /// What the kernel spends on one stack at most: `UNWIND_TABLES_BUDGET`.
-    const BUDGET: u32 = 54 * 1024;
+    /// What the kernel spends on one lookup at most: a part of `UNWIND_TABLES_BUDGET`.
+    const BUDGET: u32 = 108 * 1024 / Budget::LOOKUPS;
 
     pub fn read(bytes: Bytes<'a>, base: u64, len: u64) -> Result<Self, Error> {
         Ok(Self {
@@ -162,6 +167,7 @@ pub fn row_at(rows: &Rows, block: Option<u8>, size: u32, offset: u32) -> (Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parse::sframe::Amd64;
 
     #[test]
     fn rows_of_blocks_repeat() {
@@ -172,6 +178,22 @@ mod tests {
         assert_eq!(row_at(&rows, Some(16), 40, 32), (Some(0), 40));
         assert_eq!(row_at(&rows, None, 40, 12), (Some(1), 40));
         assert_eq!(row_at(&rows[1..].to_vec(), None, 40, 3), (None, 11));
+    }
+
+    /// The budget is the kernel's.
+    #[test]
+    fn budget() {
+        let header = include_str!("../../../include/linux/unwind_tables.h");
+        let text = header
+            .lines()
+            .find_map(|line| line.strip_prefix("#define UNWIND_TABLES_BUDGET"))
+            .expect("the header has it");
+        let factors = text.trim().trim_matches(['(', ')']).split('*');
+        let stack: u32 = factors
+            .map(|factor| factor.trim().parse::<u32>().expect("a number"))
+            .product();
+
+        assert_eq!(Table::<Amd64>::BUDGET, stack / Budget::LOOKUPS);
     }
 
     #[test]

@@ -67,6 +67,11 @@ impl<'a> Input<'a> {
         self
     }
 
+    /// Whether the table is longer than what can be read of it.
+    pub(crate) fn has_hole(&self) -> bool {
+        self.len > self.table.len() as u64 && (!self.repeats || self.table.is_empty())
+    }
+
     /// Runs a target for the input's architecture.
     pub(crate) fn run(&self, target: &impl Target) {
         match self.architecture {

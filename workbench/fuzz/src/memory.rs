@@ -5,7 +5,8 @@
 use std::cell::Cell;
 
 use crate::input::Input;
-use crate::parse::{Fault, Reader};
+use crate::parse::{Array, Element, Fault, Lost, Reader};
+use crate::search;
 
 /// A table. Panics when it is read outside its length, or when a read fails and another follows.
 pub(crate) struct Memory<'a> {
@@ -121,5 +122,8 @@ impl Reader for Memory<'_> {
             buf.fill_with(|| self.next());
         }
         result
+    }
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+        search::in_reader(self, array, key)
     }
 }

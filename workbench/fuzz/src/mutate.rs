@@ -134,7 +134,10 @@ impl Mutate {
                 let pc = listed.function.start.saturating_add(offset);
                 if pc < next {
                     let found = Self::rule::<A>(input, pc);
-                    assert_eq!(found, listed.rule(offset), "at {pc:#x}, function {nth}");
+                    // A search may read blocks that reach further than those of a listing.
+                    if found != Err(Error::Fault) || !input.has_hole() {
+                        assert_eq!(found, listed.rule(offset), "at {pc:#x}, function {nth}");
+                    }
                 }
             }
         }

@@ -79,7 +79,13 @@ const EMPTY_FUNCTION: Known = Known {
     name: "hidden by an empty function",
     why: "a function of size 0 starts where this one does, and the other reader's search ends at \
           that",
-    is: |case| case.shares_start && case.theirs == Answer::Nothing,
+    is: |case| {
+        let function_says = |answer| {
+            case.function
+                .is_some_and(|function| function.rows.iter().any(|row| row.answer == answer))
+        };
+        case.shares_start && case.theirs == Answer::Nothing && function_says(case.ours)
+    },
 };
 
 fn unsigned_registers(frame: Frame) -> Frame {

@@ -7,7 +7,6 @@
 
 #![deny(unsafe_code)]
 
-#[allow(dead_code, reason = "a program needs but a part of it")]
 // The kernel's files have the kernel's format.
 #[rustfmt::skip]
 #[path = "../../../kernel/unwind/tables/parse/mod.rs"]
@@ -24,5 +23,9 @@ pub mod libsframe;
 pub mod lookups;
 pub mod ours;
 pub mod readelf;
+// The search in C, which the kernel's parser asks for.
+#[allow(unsafe_code)]
+#[path = "../../../tools/sframe/shim/search.rs"]
+mod search;
 pub mod simple_frame;
 pub mod table;

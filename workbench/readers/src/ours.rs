@@ -6,7 +6,10 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::answer::{self, Abi, Answer, Frame, Function, Row};
 use crate::parse::sframe::{self, AArch64, Amd64, Header, S390x};
-use crate::parse::{Budget, Error, Fault, Key, Malformed, Reader, Register, Rule, Value};
+use crate::parse::{
+    Array, Budget, Element, Error, Fault, Key, Lost, Malformed, Reader, Register, Rule, Value,
+};
+use crate::search;
 
 /// A table in memory of our own.
 struct Slice<'a>(&'a [u8]);
@@ -19,6 +22,11 @@ impl Reader for Slice<'_> {
 
         buf.copy_from_slice(bytes.ok_or(Fault)?);
         Ok(())
+    }
+
+    #[inline]
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+        search::in_slice(self.0, array, key)
     }
 }
 

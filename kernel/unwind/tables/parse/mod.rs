@@ -8,23 +8,28 @@
 //!
 //! A format ([`sframe`]) is asked for the [`Rule`] that holds at an address. It reads through a
 //! [`Reader`], in bounded pieces that are copied before they are looked at, and pays for its work
-//! from a [`Budget`].
+//! from a [`Budget`]. A reader also searches the format's index, an [`Array`] of numbers.
 
 #![forbid(unsafe_code)]
+// Each user needs but a part: the kernel one architecture, tests and tools all, and whole tables.
+#![allow(dead_code, unused_imports)]
 
+mod array;
 mod error;
-mod packed;
 mod reader;
 mod rule;
 pub(crate) mod sframe;
 
+pub(crate) use array::{
+    Array,
+    Element,
+    Lost, //
+};
 pub(crate) use error::{
     Error,
     Malformed,
     Reason, //
 };
-#[allow(unused_imports, reason = "for a cache of rules")]
-pub(crate) use packed::Packed;
 pub(crate) use reader::{
     Budget,
     Fault,

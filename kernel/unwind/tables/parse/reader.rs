@@ -2,16 +2,13 @@
 
 //! How a format reads a table, and what that may cost.
 
-use core::mem::MaybeUninit;
-
 use super::{
-    error::Error,
-    sframe::{
-        Abi,
-        Header,
-        Lost,
-        Place, //
-    }, //
+    array::{
+        Array,
+        Element,
+        Lost, //
+    },
+    error::Error, //
 };
 
 /// Bytes could not be read.
@@ -22,12 +19,18 @@ pub(crate) struct Fault;
 ///
 /// Nothing is assumed of them: two reads of the same place may yield different bytes. So nothing
 /// that was checked is ever read again.
+///
+/// The callers ask only for bytes inside the length that they were told.
 pub(crate) trait Reader {
     /// Copies `buf.len()` bytes from byte `offset` of the table.
     ///
-    /// The callers ask only for bytes inside the length that they were told. After an error the
-    /// contents of `buf` are undefined.
+    /// After an error the contents of `buf` are undefined.
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault>;
+
+    /// Finds the last element of `array` that starts at or below `key`.
+    ///
+    /// There is one search, `kernel/unwind/tables/bisect.c`. A reader says where the array is.
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost>;
 
     /// Copies `N` bytes from byte `offset` of the table.
     fn read_array<const N: usize>(&self, offset: u64) -> Result<[u8; N], Fault> {
@@ -35,21 +38,6 @@ pub(crate) trait Reader {
 
         self.read(offset, &mut bytes)?;
         Ok(bytes)
-    }
-
-    /// Finds the last function at or below address `pc` in the table, which stands at address
-    /// `base`.
-    ///
-    /// This is for a reader that knows a better way than single reads.
-    #[inline]
-    fn find<'a, A: Abi>(
-        &self,
-        header: &Header<A>,
-        base: u64,
-        pc: u64,
-        place: &'a mut MaybeUninit<Place>,
-    ) -> Result<&'a Place, Lost> {
-        Ok(place.write(header.search(self, base, pc)?))
     }
 }
 
@@ -61,13 +49,16 @@ pub(crate) trait Reader {
 pub(crate) struct Budget(u32);
 
 impl Budget {
-    /// What it costs to find a function: at most 28 comparisons, and its first rows if they are
+    /// What it costs to find a function: at most 32 comparisons, and its first rows if they are
     /// usual ones.
-    pub(super) const FIND: u32 = 32;
+    pub(crate) const FIND: u32 = 32;
 
     /// What it costs to step over a row that has to be read, with those behind it that fit into a
     /// window. If rows are long, that is each.
     pub(super) const STEP: u32 = 7;
+
+    /// How many lookups it takes at least to use up the budget of a stack: one alone may not.
+    pub(crate) const LOOKUPS: u32 = 4;
 
     /// A budget of `units`.
     pub(crate) fn new(units: u32) -> Self {
@@ -79,9 +70,13 @@ impl Budget {
         self.0
     }
 
-    /// Takes `units` from what is left; less than that left is an error, and then nothing is.
+    /// Takes `units` from what is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Budget`] if less than that is left. Then nothing is left.
     #[inline]
-    pub(super) fn spend(&mut self, units: u32) -> Result<(), Error> {
+    pub(crate) fn spend(&mut self, units: u32) -> Result<(), Error> {
         match self.0.checked_sub(units) {
             Some(left) => {
                 self.0 = left;

@@ -2,6 +2,8 @@
 
 //! What every format yields: how to get from a frame to its caller's.
 
+use core::mem::offset_of;
+
 /// How to get from a frame to its caller's.
 ///
 /// The values are to be computed in the order CFA, return address, frame pointer; each register
@@ -28,6 +30,16 @@ pub(crate) struct Rule {
 
 // A rule is passed by value and kept by the thousand.
 const _: () = assert!(size_of::<Rule>() == 16);
+
+impl Rule {
+    /// Where its parts are, as C expects them: the three offsets, and the four bytes.
+    pub(crate) const PLACES: [usize; 4] = [
+        offset_of!(Self, cfa_offset),
+        offset_of!(Self, ra_offset),
+        offset_of!(Self, fp_offset),
+        offset_of!(Self, sources),
+    ];
+}
 
 /// Where a value is, without its offset: 0 or 1, or one of the bits with a register's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +69,7 @@ impl Register {
     const FP: u8 = 33;
 
     #[inline(always)]
-    fn code(self) -> u8 {
+    const fn code(self) -> u8 {
         match self {
             Self::Sp => Self::SP,
             Self::Fp => Self::FP,
@@ -88,8 +100,13 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// The byte that tells C where the value is, without its offset.
+    pub(crate) const fn source(self) -> u8 {
+        self.split().0 .0
+    }
+
     #[inline(always)]
-    fn split(self) -> (Source, i32) {
+    const fn split(self) -> (Source, i32) {
         match self {
             Self::Unchanged => (Source::UNCHANGED, 0),
             Self::AtCfa(offset) => (Source::AT_CFA, offset),
@@ -180,7 +197,8 @@ impl Rule {
         self
     }
 
-    fn flags(&self) -> u8 {
+    /// The flags, as C knows them.
+    pub(crate) const fn flags(&self) -> u8 {
         let [_, _, _, flags] = self.sources.to_ne_bytes();
 
         flags
@@ -201,7 +219,6 @@ impl Rule {
     }
 
     /// Whether there is no caller.
-    #[allow(dead_code, reason = "for tests and tools")]
     pub(crate) fn is_outermost(&self) -> bool {
         self.flags() & Self::OUTERMOST != 0
     }

@@ -124,7 +124,7 @@ const VECTORS: &[Vector] = &[
     with("a start one byte later", &[(0x7c, &[0x65])], LAST, bad(Reason::FunctionStart, 0x7c)),
     with("largest size", &[(0x84, &[0xff; 4])], LAST, bad(Reason::FunctionStart, 0x7c)),
     with("a start of 2^63 - 1", &[(0x7c, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f])],
-        LAST, bad(Reason::FunctionStart, 0x7c)),
+        LAST, bad(Reason::Unsorted, 0x7c)),
     with("a start at the end", &[(0x7c, &[0x83]), (0x84, &[0]), (0x10d, &[1])], LAST,
         NOT_FOUND),
 

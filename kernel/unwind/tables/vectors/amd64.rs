@@ -145,9 +145,9 @@ const VECTORS: &[Vector] = &[
 
     // The index.
     with("a start of 0", &[(0x1c, &[0x6c, 0xdf, 0xbf])], 0, OUTERMOST),
-    with("a start below 0", &[(0x1c, &[0x6b, 0xdf, 0xbf])], 0, bad(Reason::FunctionStart, 0x1c)),
+    with("a start below 0", &[(0x1c, &[0x6b, 0xdf, 0xbf])], 0, bad(Reason::Unsorted, 0x1c)),
     with("a start of -2^63", &[(0x2c, &[0, 0, 0, 0, 0, 0, 0, 0x80])], PC,
-        bad(Reason::FunctionStart, 0x2c)),
+        bad(Reason::Unsorted, 0x2c)),
     with("two starts at 0x401060", &[(0x3c, &[0xac])], 0x40_1066, SP_8),
     with("0x401061, then 0x401060", &[(0x3c, &[0xad])], PC, bad(Reason::Unsorted, 0x3c)),
     with("two starts at 0x401020", &[(0x3c, &[0x6c])], 0x40_1024, SP_16),
@@ -181,6 +181,9 @@ const VECTORS: &[Vector] = &[
     with("longest block", &[(0xa4, &[0xff])], 0x40_109a, SP_16),
 
     // Rows.
+    // The next row is looked at, too: its start and its information byte, whatever their width.
+    with("the next row's width of words", &[(0x8c, &[0x63])], START, bad(Reason::WordWidth, 0x8c)),
+    with("the next row's bits", &[(0x8c, &[0x83])], START, bad(Reason::RowInfo, 0x8c)),
     with("same start", &[(0x8b, &[0])], PC, bad(Reason::RowOrder, 0x8b)),
     with("next start", &[(0x8b, &[1])], START + 1, SP_200),
     with("same start", &[(0x8f, &[7])], PC, bad(Reason::RowOrder, 0x8f)),

@@ -8,19 +8,32 @@
 mod aarch64;
 mod amd64;
 mod amd64_flexible;
-pub(crate) mod packed;
+mod arrays;
 mod s390x;
 
 use crate::parse::{
+    self,
+    sframe::{
+        AArch64,
+        Abi,
+        Amd64,
+        Header,
+        Reason,
+        S390x, //
+    },
+    Budget,
     Error,
-    Fault,
     Key,
     Malformed,
     Reader,
-    Reason,
     Register,
     Rule,
     Value, //
+};
+
+pub(crate) use arrays::{
+    Search,
+    ARRAYS, //
 };
 
 /// All tables.
@@ -41,6 +54,34 @@ pub(crate) struct Table {
     /// Addresses, and what it says about them.
     pub(crate) lookups: &'static [(u64, Expected)],
     pub(crate) vectors: &'static [Vector],
+}
+
+impl Table {
+    /// The rule for address `pc` in a change of this table, of `len` bytes, which `reader` reads.
+    #[allow(dead_code, reason = "the tests on a host look at more than the rule")]
+    pub(crate) fn rule(
+        &self,
+        reader: &impl Reader,
+        len: usize,
+        pc: u64,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        fn rule<A: Abi>(
+            reader: &impl Reader,
+            len: usize,
+            base: u64,
+            pc: u64,
+            budget: &mut Budget,
+        ) -> Result<Rule, Error> {
+            Header::<A>::read(reader, len as u64)?.rule(reader, base, pc, budget)
+        }
+
+        match self.arch {
+            Arch::Amd64 => rule::<Amd64>(reader, len, self.base, pc, budget),
+            Arch::AArch64 => rule::<AArch64>(reader, len, self.base, pc, budget),
+            Arch::S390x => rule::<S390x>(reader, len, self.base, pc, budget),
+        }
+    }
 }
 
 /// A change of a table, an address, and what is said about it then.
@@ -152,8 +193,13 @@ impl Bytes<'_> {
         }
     }
 
+    /// The first bytes, at most `most`: the rest of a long table is zeros.
+    pub(crate) fn first(&self, most: usize) -> impl Iterator<Item = u8> + '_ {
+        (0..most).map_while(|at| self.get(at))
+    }
+
     /// The byte at a place, if the table reaches so far.
-    pub(crate) fn get(&self, at: usize) -> Option<u8> {
+    fn get(&self, at: usize) -> Option<u8> {
         let patched = self
             .patches
             .iter()
@@ -161,18 +207,6 @@ impl Bytes<'_> {
         let byte = patched.or(self.bytes.get(at)).copied().unwrap_or(0);
 
         (at < self.len).then_some(byte)
-    }
-}
-
-impl Reader for Bytes<'_> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
-        let start = usize::try_from(offset).map_err(|_| Fault)?;
-
-        for (nth, byte) in buf.iter_mut().enumerate() {
-            let at = start.checked_add(nth).ok_or(Fault)?;
-            *byte = self.get(at).ok_or(Fault)?;
-        }
-        Ok(())
     }
 }
 
@@ -243,6 +277,7 @@ impl Expected {
         let rule = match self.what {
             What::NotFound => return Err(Error::NotFound),
             What::Malformed(reason, offset) => {
+                let reason = parse::Reason::SFrame(reason);
                 return Err(Error::Malformed(Malformed { reason, offset }));
             }
             What::SignalFrame => Rule::signal_frame(),

@@ -17,6 +17,7 @@ cleanup() {
 	trap - EXIT TERM INT
 }
 
+# shellcheck disable=SC2329 # the trap invokes it
 trap_cleanup() {
 	echo "Unexpected signal in ${FUNCNAME[1]}"
 	cleanup
@@ -43,6 +44,9 @@ late
 11 - 400010
 0 - 400010
 lost
+exit
+1 - 400010 400020
+late
 EOF
 
 # Compare the standard input with what is expected.
@@ -75,6 +79,8 @@ cat > "${dir}/expected" << EOF
 1 frames [stack ends: unknown reason 11]
 1 frames
 0 frames [stack ends: user part missing]
+2 frames
+0 frames [stack ends: user part missing]
 EOF
 perf script -i - -F comm,ip,sym,dso < "${perfdata}" 2> /dev/null | awk '
 	BEGIN { RS = ""; FS = "\n" }
@@ -84,23 +90,23 @@ perf script -i - -F comm,ip,sym,dso < "${perfdata}" 2> /dev/null | awk '
 
 cat > "${dir}/expected" << EOF
 Deferred stacks:
-                         samples:         17  (100.0%)
-                        complete:          2  ( 11.8%)
-               complete, guessed:          1  (  5.9%)
-                  no information:          4  ( 23.5%)
-               unreadable memory:          1  (  5.9%)
-                 malformed table:          1  (  5.9%)
-                       bad frame:          2  ( 11.8%)
-                 too many frames:          1  (  5.9%)
-                   too much work:          1  (  5.9%)
-              32-bit or x32 code:          1  (  5.9%)
-               unknown reason 11:          1  (  5.9%)
-               user part missing:          1  (  5.9%)
-                        not said:          1  (  5.9%)
-                         guessed:          2  ( 11.8%)
-               ends in libfoo.so:          5  ( 29.4%)
-                    ends in prog:          2  ( 11.8%)
-               ends in [unknown]:          1  (  5.9%)
+                         samples:         19  (100.0%)
+                        complete:          3  ( 15.8%)
+               complete, guessed:          1  (  5.3%)
+                  no information:          4  ( 21.1%)
+               unreadable memory:          1  (  5.3%)
+                 malformed table:          1  (  5.3%)
+                       bad frame:          2  ( 10.5%)
+                 too many frames:          1  (  5.3%)
+                   too much work:          1  (  5.3%)
+              32-bit or x32 code:          1  (  5.3%)
+               unknown reason 11:          1  (  5.3%)
+               user part missing:          2  ( 10.5%)
+                        not said:          1  (  5.3%)
+                         guessed:          2  ( 10.5%)
+               ends in libfoo.so:          5  ( 26.3%)
+                    ends in prog:          2  ( 10.5%)
+               ends in [unknown]:          1  (  5.3%)
 EOF
 perf report -i - --stats --stdio < "${perfdata}" 2> /dev/null |
 	sed -n '/^Deferred stacks:$/,$p' |
@@ -115,9 +121,9 @@ cat > "${dir}/expected" << EOF
 1 too much work
 1 unknown reason 11
 1 unreadable memory
-1 user part missing
 2 bad frame
-2 complete
+2 user part missing
+3 complete
 4 no information
 EOF
 perf report -i - --stdio -q --no-children -g none -F sample,stack_end < "${perfdata}" \
@@ -128,16 +134,25 @@ perf report -i - --stdio -q --no-children -g none -F sample,stack_end < "${perfd
 
 # Which samples are left, by their reasons.
 filtered() {
-	perf script -i - -F comm,ip,sym,dso "--stack-end=$1" < "${perfdata}" 2> /dev/null |
-		awk 'BEGIN { RS = ""; FS = "\n" } { n++ } END { print n + 0 }'
+	if perf script -i - -F comm,ip,sym,dso "--stack-end=$1" < "${perfdata}" \
+		> "${dir}/script" 2> "${dir}/log"
+	then
+		awk 'BEGIN { RS = ""; FS = "\n" } { n++ } END { print n + 0 }' "${dir}/script"
+	else
+		cat "${dir}/log"
+		echo "refused"
+	fi
 }
 
-for wanted in complete:2 complete-guessed:1 no-info:4 fault,malformed:2 incomplete:13 \
-	missing:1 unknown:1 reason-11:1 reason-12:0
+for wanted in complete:3 complete-guessed:1 no-info:4 fault,malformed:2 incomplete:14 \
+	missing:2 unknown:1 reason-11:1 reason-12:0
 do
 	echo "${wanted#*:}" > "${dir}/expected"
 	filtered "${wanted%:*}" | expect "Filter by ${wanted%:*}" "${dir}/expected"
 done
+
+echo "refused" > "${dir}/expected"
+filtered reason-16 | tail -n 1 | expect "Filter by what is no reason" "${dir}/expected"
 
 # What perf inject passes on is what it got.
 perf report -i - --stats --stdio < "${perfdata}" 2> /dev/null |

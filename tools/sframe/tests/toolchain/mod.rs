@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Says why a test does nothing: not by a macro, whose output is not shown when a test passes.
-fn skip(test: &str, reason: &str) {
+pub fn skip(test: &str, reason: &str) {
     writeln!(std::io::stderr(), "SKIP: {test}: {reason}").expect("stderr is open");
 }
 

@@ -10,6 +10,26 @@ void chain_call(void (*chain)(int depth), int depth);
 extern unsigned long chain_call_caller;
 extern const char start_return[], chain_call_return[];
 
+/* A function in assembly. */
+struct chain_function {
+	unsigned long start, end;
+};
+
+/* All of them; of the linker. */
+extern const struct chain_function __start_chain_functions[], __stop_chain_functions[];
+
+/* The function in assembly that has an address, or NULL. */
+static inline const struct chain_function *chain_function_at(unsigned long ip)
+{
+	const struct chain_function *function;
+
+	for (function = __start_chain_functions; function < __stop_chain_functions; function++) {
+		if (ip >= function->start && ip < function->end)
+			return function;
+	}
+	return NULL;
+}
+
 /* Calls for the clock vdso_clock what vdso_clock_gettime points to, so many times. */
 void chain_vdso(int times);
 extern int (*vdso_clock_gettime)(int clock, void *time);

@@ -18,6 +18,15 @@
 .macro end name
 	.cfi_endproc
 	.size	\name, . - \name
+	known_code \name
+.endm
+
+/* From a label up to here is one function, for chain_function_at(). */
+.macro known_code name
+.Lend_\name:
+	.pushsection chain_functions, "a", @progbits
+	.quad	\name, .Lend_\name
+	.popsection
 .endm
 
 .macro label name
@@ -48,7 +57,9 @@
 	.cfi_restore %rbp
 .endm
 
-/* Where a struct ucontext has the instruction pointer. */
-#define UC_RIP	168
+/* Where a struct ucontext has the instruction pointer and the flags. */
+#define UC_RIP		168
+#define UC_EFLAGS	176
+#define TRAP_FLAG	0x100
 
 #endif /* CHAIN_MACROS_S */

@@ -109,8 +109,8 @@ static bool look(const struct chain *chain, const void *arg)
 		return is_stack(chain, COMPAT_BARE_RETURN, PERF_CALLCHAIN_END_UNSUPPORTED, true);
 	case COMPAT_START ... COMPAT_RETURN - 1:
 		seen->start++;
-		/* The number of arguments shows that, if it is a word. */
-		return is_stack(chain, 0, PERF_CALLCHAIN_END_COMPLETE, chain->guessed);
+		/* The number of arguments shows that, if it is a word: else it is a guess. */
+		return chain->nr == 1 && chain->end == PERF_CALLCHAIN_END_COMPLETE;
 	}
 	/* The function in the vDSO has no frame, so its caller is not seen. */
 	seen->vdso++;

@@ -20,7 +20,7 @@
 #include <linux/prctl.h>
 #include <linux/unwind_tables.h>
 
-#define SKIP	4	/* what selftests exit with that cannot run */
+#define EXIT_SKIP	4	/* what selftests exit with that cannot run */
 
 /* SFrame version 3: the header. Offsets count from its end. */
 struct sframe_header {
@@ -213,12 +213,12 @@ int main(void)
 
 #ifndef __x86_64__
 	printf("skipped: the code is x86-64 code\n");
-	return SKIP;
+	return EXIT_SKIP;
 #endif
 	/* How many are registered; but EINVAL where there is no such thing. */
 	if (unwind_tables(PR_UNWIND_TABLES_ENUMERATE, NULL, 0) < 0) {
 		printf("skipped: no PR_UNWIND_TABLES: %s\n", strerror(errno));
-		return SKIP;
+		return EXIT_SKIP;
 	}
 
 	code = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

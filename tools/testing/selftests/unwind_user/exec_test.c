@@ -6,124 +6,12 @@
 #include "../kselftest_harness.h"
 
 #include <asm/unistd.h>
-#include <linux/elf.h>
-#include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/stat.h>
 
 #include "tables.h"
+#include "program.h"
 
 /* What this program is told to say what it has registered itself, as its status. */
 #define COUNT_OWN	"count-own"
-
-/*
- * A file of four pages: the program's headers, two pages of text and one that
- * holds tables. In memory each is a segment, with holes between them.
- */
-#define SEGMENTS	4
-#define STRIDE		(4 * PAGE)
-#define TEXT_1		(1 * STRIDE)
-#define TEXT_2		(2 * STRIDE)
-#define TABLES		(3 * STRIDE)
-#define TABLE_SIZE	100
-#define BASE		0x10000000UL
-
-struct headers {
-	struct elf64_hdr ehdr;
-	struct elf64_phdr phdrs[SEGMENTS + 4];
-	char interpreter[128];
-};
-
-static void add_header(struct headers *headers, struct elf64_phdr phdr)
-{
-	headers->phdrs[headers->ehdr.e_phnum++] = phdr;
-}
-
-static void add_table(struct headers *headers, unsigned long vaddr, unsigned long size)
-{
-	add_header(headers, (struct elf64_phdr) {
-		.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
-		.p_vaddr = headers->phdrs[0].p_vaddr + vaddr,
-		.p_filesz = size, .p_memsz = size,
-	});
-}
-
-/* A program, at the address that it says or anywhere. */
-static struct headers program(unsigned int type)
-{
-	static const int flags[SEGMENTS] = { PF_R, PF_R | PF_X, PF_R | PF_X, PF_R };
-	unsigned long base = type == ET_EXEC ? BASE : 0;
-	struct headers headers = {
-		.ehdr = {
-			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
-				     ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			.e_type = type,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_entry = base + TEXT_1,
-			.e_phoff = offsetof(struct headers, phdrs),
-			.e_ehsize = sizeof(struct elf64_hdr),
-			.e_phentsize = sizeof(struct elf64_phdr),
-		},
-	};
-
-	for (int i = 0; i < SEGMENTS; i++)
-		add_header(&headers, (struct elf64_phdr) {
-			.p_type = PT_LOAD, .p_flags = flags[i], .p_offset = i * PAGE,
-			.p_vaddr = base + i * STRIDE, .p_filesz = PAGE, .p_memsz = PAGE,
-			.p_align = PAGE,
-		});
-	/* Or the kernel remarks that the stack is executable. */
-	add_header(&headers, (struct elf64_phdr) {
-		.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W,
-	});
-	return headers;
-}
-
-static void set_interpreter(struct headers *headers, const char *path)
-{
-	snprintf(headers->interpreter, sizeof(headers->interpreter), "%s", path);
-	add_header(headers, (struct elf64_phdr) {
-		.p_type = PT_INTERP, .p_flags = PF_R,
-		.p_offset = offsetof(struct headers, interpreter),
-		.p_filesz = strlen(path) + 1, .p_memsz = strlen(path) + 1,
-	});
-}
-
-/* Write headers and the pages behind them; returns 0 or a negative errno. */
-static int write_program(const char *path, const void *headers, size_t size)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, headers, size) != (ssize_t)size || ftruncate(fd, SEGMENTS * PAGE))
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
-/* Execute and stop before the first instruction; returns the child, or -1. */
-static pid_t start(const char *path)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		execl(path, path, NULL);
-		_exit(errno);
-	}
-	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
-		return pid;
-	return -1;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
 
 FIXTURE(exec) {
 	char directory[32];
@@ -159,7 +47,7 @@ static int lines_of(struct line *lines, const char *path, const void *headers, s
 		return ret;
 	pid = start(path);
 	if (pid < 0)
-		return -ENOEXEC;
+		return pid;
 	ret = proc_lines(pid, lines, 8);
 	end(pid);
 	return ret;
@@ -192,6 +80,137 @@ TEST_F(exec, every_executable_segment)
 	ASSERT_EQ(2, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES, self->program));
 	EXPECT_TRUE(is_segment(&self->lines[1], BASE, TEXT_2, TABLES, self->program));
+}
+
+/* --- The limit --- */
+
+#define MAX_SYSCTL	"/proc/sys/kernel/unwind_tables_max"
+
+/* With another limit, how many tables a program of two segments has when it starts. */
+static int lines_with_limit(struct _test_data_exec *self, const char *limit)
+{
+	struct headers headers = program(ET_EXEC);
+	long before = read_number(MAX_SYSCTL);
+	char text[24];
+	int ret;
+
+	add_table(&headers, TABLES, TABLE_SIZE);
+	ret = write_string(MAX_SYSCTL, limit);
+	if (ret)
+		return ret;
+	ret = lines_of(self->lines, self->program, &headers, sizeof(headers));
+	snprintf(text, sizeof(text), "%ld", before);
+	return write_string(MAX_SYSCTL, text) ?: ret;
+}
+
+TEST_F(exec, the_limit)
+{
+	if (lines_with_limit(self, "2") == -EACCES)
+		SKIP(return, "cannot write " MAX_SYSCTL);
+	EXPECT_EQ(2, lines_with_limit(self, "2"));
+	EXPECT_EQ(1, lines_with_limit(self, "1"));
+	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES, self->program));
+	EXPECT_EQ(0, lines_with_limit(self, "0"));
+}
+
+/*
+ * A program that registers its first segment, with what the file has behind
+ * its tables, and exits with the errno. It has registrations of exec's for both
+ * segments.
+ */
+static int status_with_limit(struct _test_data_exec *self, int limit)
+{
+	unsigned char code[] = {
+		0xb8, 0x9d, 0x00, 0x00, 0x00,		/* mov $__NR_prctl, %eax */
+		0xbf, 0x00, 0x00, 0x00, 0x00,		/* mov $PR_UNWIND_TABLES, %edi */
+		0xbe, 0x00, 0x00, 0x00, 0x00,		/* mov $operation, %esi */
+		0xba, 0x00, 0x00, 0x00, 0x00,		/* mov $element, %edx */
+		0x41, 0xba, 0x01, 0x00, 0x00, 0x00,	/* mov $1, %r10d */
+		0x41, 0xb8, 0x30, 0x00, 0x00, 0x00,	/* mov $48, %r8d */
+		0x0f, 0x05,				/* syscall */
+		0xf7, 0xd8,				/* neg %eax */
+		0x89, 0xc7,				/* mov %eax, %edi */
+		0xb8, 0x3c, 0x00, 0x00, 0x00,		/* mov $__NR_exit, %eax */
+		0x0f, 0x05,				/* syscall */
+	};
+	const int option = PR_UNWIND_TABLES, operation = PR_UNWIND_TABLES_REGISTER;
+	const int element = BASE + TABLES + 256;
+	struct unwind_table table = ranges((void *)(BASE + TEXT_1), PAGE,
+					   (void *)(BASE + TABLES), TABLE_SIZE);
+	struct headers headers = program(ET_EXEC);
+	long before = read_number(MAX_SYSCTL);
+	int fd, status = -1;
+	char text[24];
+	pid_t pid;
+
+	memcpy(code + 6, &option, sizeof(option));
+	memcpy(code + 11, &operation, sizeof(operation));
+	memcpy(code + 16, &element, sizeof(element));
+	add_table(&headers, TABLES, TABLE_SIZE);
+	if (write_program(self->program, &headers, sizeof(headers)))
+		return -1;
+	fd = open(self->program, O_WRONLY | O_CLOEXEC);
+	if (pwrite(fd, code, sizeof(code), PAGE) != sizeof(code) ||
+	    pwrite(fd, &table, sizeof(table), 3 * PAGE + 256) != sizeof(table))
+		return -1;
+	close(fd);
+
+	snprintf(text, sizeof(text), "%d", limit);
+	if (write_string(MAX_SYSCTL, text))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		execl(self->program, self->program, NULL);
+		_exit(255);
+	}
+	waitpid(pid, &status, 0);
+	snprintf(text, sizeof(text), "%ld", before);
+	return write_string(MAX_SYSCTL, text) || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
+}
+
+TEST_F(exec, its_tables_count)
+{
+	if (lines_with_limit(self, "2") == -EACCES)
+		SKIP(return, "cannot write " MAX_SYSCTL);
+	/* Full, which is said first; and with room, but for other text. */
+	EXPECT_EQ(ENOSPC, status_with_limit(self, 2));
+	EXPECT_EQ(EEXIST, status_with_limit(self, 3));
+}
+
+/* --- What exec does not look at --- */
+
+/* Whether a page of a process is in its page tables, or a negative errno. */
+static int is_present(pid_t pid, unsigned long address)
+{
+	unsigned long long entry;
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = pread(fd, &entry, sizeof(entry), address / PAGE * sizeof(entry));
+	close(fd);
+	return len == sizeof(entry) ? entry >> 63 : -EIO;
+}
+
+TEST_F(exec, the_table_is_not_read)
+{
+	struct headers headers = program(ET_EXEC);
+	pid_t pid;
+
+	add_table(&headers, TABLES, TABLE_SIZE);
+	ASSERT_EQ(0, write_program(self->program, &headers, sizeof(headers)));
+	pid = start(self->program);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(2, proc_lines(pid, self->lines, 8));
+	EXPECT_EQ(0, is_present(pid, BASE + TABLES));
+	/* Who reads it makes it present. */
+	ptrace(PTRACE_PEEKDATA, pid, (void *)(BASE + TABLES), NULL);
+	EXPECT_EQ(1, is_present(pid, BASE + TABLES));
+	end(pid);
 }
 
 TEST_F(exec, the_first_table_counts)
@@ -298,8 +317,9 @@ TEST_F(exec, a_program_of_32_bits)
 
 	ASSERT_EQ(0, write_program(self->program, &narrow, sizeof(narrow)));
 	pid = start(self->program);
-	if (pid < 0)
+	if (pid == -ENOEXEC)
 		SKIP(return, "this kernel has no programs of 32 bits");
+	ASSERT_LT(0, pid);
 	EXPECT_EQ(0, proc_lines(pid, self->lines, 8));
 	end(pid);
 }
@@ -329,8 +349,10 @@ TEST_F(exec, a_call_of_32_bits)
 	if (!pid)
 		_exit(int80(INT80_GETPID) == getpid() ? -int80(INT80_PRCTL) : 255);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	if (WIFSIGNALED(status) || WEXITSTATUS(status) == 255)
+	/* Without them, int $0x80 is a general protection fault. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
 		SKIP(return, "this kernel has no calls of 32 bits");
+	ASSERT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(EINVAL, WEXITSTATUS(status));
 	/* It is a good one otherwise. */
 	EXPECT_LE(0, tables_count());

@@ -503,4 +503,137 @@ TEST_F(advice, fork)
 	EXPECT_TRUE(registered(&self->other.good));
 }
 
+/* --- Text and tables of many mappings, and such memory elsewhere --- */
+
+/* Each of which is a mapping of its own: its neighbours have other protections. */
+#define MANY_PAGES	400
+
+FIXTURE(spread) {
+	unsigned char *low, *text, *between, *table, *high;
+	struct unwind_table good;
+};
+
+FIXTURE_VARIANT(spread) {
+	/* What is done to the pages below, between and above, or none. */
+	int low, between, high;
+};
+
+FIXTURE_VARIANT_ADD(spread, no_advice) { 0, 0, 0 };
+FIXTURE_VARIANT_ADD(spread, below) { MADV_DONTFORK, 0, 0 };
+FIXTURE_VARIANT_ADD(spread, between) { 0, MADV_WIPEONFORK, 0 };
+FIXTURE_VARIANT_ADD(spread, above) { 0, 0, MADV_DONTFORK };
+FIXTURE_VARIANT_ADD(spread, around) { MADV_WIPEONFORK, 0, MADV_DONTFORK };
+FIXTURE_VARIANT_ADD(spread, everywhere) { MADV_DONTFORK, MADV_DONTFORK, MADV_WIPEONFORK };
+
+FIXTURE_SETUP(spread)
+{
+	size_t size = (2 * MANY_PAGES + 3) * PAGE;
+	unsigned char *area;
+
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	/* Below, text, between, table, above: in this order. */
+	area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, area);
+	self->low = area;
+	self->text = area + PAGE;
+	self->between = self->text + MANY_PAGES * PAGE;
+	self->table = self->between + PAGE;
+	self->high = self->table + MANY_PAGES * PAGE;
+	for (int i = 0; i < MANY_PAGES; i++) {
+		int more = i % 2 ? PROT_WRITE : 0;
+
+		ASSERT_EQ(0, mprotect(self->text + i * PAGE, PAGE, PROT_READ | PROT_EXEC | more));
+		ASSERT_EQ(0, mprotect(self->table + i * PAGE, PAGE, PROT_READ | more));
+	}
+	ASSERT_EQ(0, variant->low && madvise(self->low, PAGE, variant->low));
+	ASSERT_EQ(0, variant->between && madvise(self->between, PAGE, variant->between));
+	ASSERT_EQ(0, variant->high && madvise(self->high, PAGE, variant->high));
+	self->good = ranges(self->text, MANY_PAGES * PAGE, self->table, MANY_PAGES * PAGE);
+}
+
+FIXTURE_TEARDOWN(spread)
+{
+}
+
+/* Whether a child has the registration. */
+static bool reaches_child(const struct unwind_table *table)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(registered(table));
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status);
+}
+
+TEST_F_TIMEOUT(spread, reaches_the_child, 300)
+{
+	ASSERT_EQ(0, do_register(&self->good));
+	EXPECT_TRUE(reaches_child(&self->good));
+}
+
+TEST_F_TIMEOUT(spread, but_not_with_a_hole, 300)
+{
+	ASSERT_EQ(0, do_register(&self->good));
+	for (int i = 0; i < MANY_PAGES; i += MANY_PAGES - 1) {
+		unsigned char *pages[] = { self->text + i * PAGE, self->table + i * PAGE };
+
+		for (int k = 0; k < 2; k++) {
+			ASSERT_EQ(0, madvise(pages[k], PAGE, MADV_DONTFORK));
+			EXPECT_FALSE(reaches_child(&self->good)) TH_LOG("page %d of %d", i, k);
+			ASSERT_EQ(0, madvise(pages[k], PAGE, MADV_DOFORK));
+			EXPECT_TRUE(reaches_child(&self->good)) TH_LOG("page %d of %d", i, k);
+		}
+	}
+	/* One of the pages can be written, is private and anonymous, and so can be wiped. */
+	ASSERT_EQ(0, madvise(self->table + PAGE, PAGE, MADV_WIPEONFORK));
+	EXPECT_FALSE(reaches_child(&self->good));
+	ASSERT_EQ(0, madvise(self->table + PAGE, PAGE, MADV_KEEPONFORK));
+	EXPECT_TRUE(reaches_child(&self->good));
+}
+
+/* As with a library's table, which is that of each of its segments. */
+TEST_F_TIMEOUT(spread, one_table_for_several_texts, 300)
+{
+	struct unwind_table texts[8];
+
+	for (int i = 0; i < 8; i++) {
+		texts[i] = ranges(self->text + i * PAGE, PAGE, self->table, 32 * PAGE);
+		ASSERT_EQ(0, do_register(&texts[i]));
+	}
+	for (int i = 0; i < 8; i++)
+		EXPECT_TRUE(reaches_child(&texts[i]));
+}
+
+/* Many that overlap and are in many mappings: fork() does not look at all that. */
+TEST_F_TIMEOUT(spread, tables_that_overlap, 300)
+{
+	long others = tables_count(), count = 64 * MANY_PAGES;
+	int shared[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(shared));
+	if (count > 4000 - others)
+		count = 4000 - others;
+	for (int i = 0; i < count; i++) {
+		struct unwind_table table = ranges(self->text + 64 * i, 64, self->table + i,
+						   (MANY_PAGES - 1) * PAGE);
+
+		ASSERT_EQ(0, do_register(&table));
+	}
+	pid = fork();
+	if (!pid) {
+		long left = tables_count() - others;
+
+		_exit(write(shared[1], &left, sizeof(left)) != sizeof(left));
+	}
+	ASSERT_TRUE(ended_well(pid));
+	ASSERT_EQ(sizeof(others), read(shared[0], &others, sizeof(others)));
+	TH_LOG("%ld of %ld reach the child", others, count);
+	EXPECT_LT(0, others);
+	/* All of them are looked at if there is something below them and above. */
+	EXPECT_EQ(variant->low && variant->high, others < count);
+}
+
 TEST_HARNESS_MAIN

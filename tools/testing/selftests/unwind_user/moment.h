@@ -22,7 +22,7 @@
  * caller is not seen.
  */
 long moment_call(long number, ...);
-extern const char moment_ip[], moment_inner_return[], moment_outer_return[];
+extern const char moment_ip[], moment_behind[], moment_inner_return[], moment_outer_return[];
 
 asm("	.text\n"
 	"	.type	moment_call, @function\n"
@@ -47,19 +47,78 @@ asm("	.text\n"
 	"	movq	%rcx, %rdx\n"
 	"	syscall\n"
 	"moment_ip:\n"
+	"	nop\n"
+	"moment_behind:\n"
 	"	popq	%rbp\n"
 	"	ret\n"
 	"	.size	moment_call, . - moment_call\n");
 
-static inline bool is_moment(const unsigned long *ips, unsigned long nr)
+/* Whether a stack is that of moment_call(), at an address of it. */
+static inline bool is_moment_at(const unsigned long *ips, unsigned long nr, const char *ip)
 {
-	return nr == 3 && ips[0] == (unsigned long)moment_ip &&
+	return nr == 3 && ips[0] == (unsigned long)ip &&
 	       ips[1] == (unsigned long)moment_inner_return &&
 	       ips[2] == (unsigned long)moment_outer_return;
 }
 
+static inline bool is_moment(const unsigned long *ips, unsigned long nr)
+{
+	return is_moment_at(ips, nr, moment_ip);
+}
+
+/*
+ * void probed_exit(void *sp, void *bp)
+ *
+ * What is probed comes with another stack; then the program ends.
+ */
+void probed_exit(void *sp, void *bp);
+extern const char probed_exit_at[], other_probe_at[];
+
+asm("	.text\n"
+	"	.type	probed_exit, @function\n"
+	"probed_exit:\n"
+	"	movq	%rdi, %rsp\n"
+	"	movq	%rsi, %rbp\n"
+	"probed_exit_at:\n"
+	"	nop\n"
+	"	xorl	%edi, %edi\n"
+	"	movl	$231, %eax\n"	/* __NR_exit_group */
+	"	syscall\n"
+	"other_probe_at:\n"
+	"	ud2\n"
+	"	.size	probed_exit, . - probed_exit\n");
+
+/* Of the linker: the program's file. */
+extern const char __ehdr_start[];
+
 /* PERF_REG_X86_IP of <asm/perf_regs.h> */
 #define REG_IP		8
+
+/* Sample an event in a task; returns 0 or an errno. */
+static inline int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid,
+				  int cpu)
+{
+	attr.size = sizeof(attr);
+	if (!attr.sample_period)
+		attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER;
+	attr.sample_regs_user = 1UL << REG_IP;
+	attr.sample_id_all = 1;
+	attr.inherit = cpu >= 0;
+	attr.exclude_callchain_kernel = 1;
+	attr.defer_callchain = 1;
+	attr.defer_output = 1;
+
+	sampler->fd = syscall(__NR_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (sampler->fd < 0)
+		return errno;
+	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
+			     MAP_SHARED, sampler->fd, 0);
+	if (sampler->page == MAP_FAILED)
+		return errno;
+	sampler->ring = (const unsigned char *)sampler->page + 4096;
+	return 0;
+}
 
 /*
  * Sample a tracepoint in a task, or what it does in the kernel at any time;
@@ -67,18 +126,7 @@ static inline bool is_moment(const unsigned long *ips, unsigned long nr)
  */
 static inline int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.size = sizeof(attr),
-		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER,
-		.sample_regs_user = 1UL << REG_IP,
-		.sample_id_all = 1,
-		.inherit = cpu >= 0,
-		.exclude_callchain_kernel = 1,
-		.defer_callchain = 1,
-		.defer_output = 1,
-	};
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT };
 	static const char * const at[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	char path[128];
 	long id = -ENOENT;
@@ -96,16 +144,11 @@ static inline int event_open(struct sampler *sampler, const char *event, pid_t p
 	if (id < 0)
 		return -id;
 	attr.config = id;
-	sampler->fd = syscall(__NR_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (sampler->fd < 0)
-		return errno;
-	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
-			     MAP_SHARED, sampler->fd, 0);
-	if (sampler->page == MAP_FAILED)
-		return errno;
-	sampler->ring = (const unsigned char *)sampler->page + 4096;
-	return 0;
+	return event_open_attr(sampler, attr, pid, cpu);
 }
+
+/* So many frames of a stack are kept. */
+#define MAX_FRAMES	8
 
 /* What was recorded, in order: a sample, or a stack. */
 struct record {
@@ -119,6 +162,7 @@ struct record {
 	/* Of a stack: it is that of moment_call(). */
 	bool right;
 	unsigned int frames;
+	unsigned long ips[MAX_FRAMES];
 };
 
 #define MAX_RECORDS	16
@@ -160,6 +204,8 @@ static inline int records(struct sampler *sampler, struct record *all, int max)
 			record->ip = words[1] ? ips[0] : 0;
 			record->right = is_moment(ips, words[1]);
 			record->frames = words[1];
+			for (unsigned long i = 0; i < words[1] && i < MAX_FRAMES; i++)
+				record->ips[i] = ips[i];
 			record->tid = words[len / sizeof(*words) - 1] >> 32;
 			break;
 		default:

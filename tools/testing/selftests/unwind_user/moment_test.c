@@ -6,96 +6,18 @@
 #include "../kselftest_harness.h"
 
 #include <linux/elf.h>
-#include <pthread.h>
+#include <poll.h>
 #include <sched.h>
-#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
+#include <sys/uio.h>
 #include <time.h>
 
-#include "moment.h"
+#include "moment_fixture.h"
 
 /* What this program is told when it is executed by a test. */
 #define EXECUTED	"executed"
 #define OFTEN		"often"
-
-/* --- The task that is sampled --- */
-
-static int go[2], tell[2];
-
-/* Say which thread is to be sampled, and wait until it is. */
-static void ready(void)
-{
-	pid_t tid = syscall(__NR_gettid);
-	char byte;
-
-	if (write(tell[1], &tid, sizeof(tid)) != sizeof(tid) || read(go[0], &byte, 1) != 1)
-		_exit(1);
-}
-
-FIXTURE(moment) {
-	struct sampler one, two, three;
-	pid_t pid;
-	pid_t tid;	/* of the child's thread that is sampled */
-};
-
-FIXTURE_SETUP(moment)
-{
-	int error = event_open(&self->one, "syscalls/sys_enter_execve", 0, -1);
-
-	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
-		SKIP(return, "no deferred stacks of execve(): errno %d; see config", error);
-	ASSERT_EQ(0, error);
-	munmap(self->one.page, RING_SIZE + 4096);
-	close(self->one.fd);
-	ASSERT_EQ(0, pipe2(go, O_CLOEXEC));
-	ASSERT_EQ(0, pipe2(tell, O_CLOEXEC));
-}
-
-FIXTURE_TEARDOWN(moment)
-{
-}
-
-/* Start a child; it or one of its threads calls ready(). */
-static bool start(struct _test_data_moment *self, void (*run)(void))
-{
-	self->pid = fork();
-	if (!self->pid) {
-		run();
-		_exit(1);
-	}
-	return self->pid > 0 && read(tell[0], &self->tid, sizeof(self->tid)) == sizeof(self->tid);
-}
-
-static bool let_go(void)
-{
-	return write(go[1], "", 1) == 1;
-}
-
-/* What a child ended with, as wait() says it. */
-static int end(struct _test_data_moment *self)
-{
-	int status = -1;
-
-	waitpid(self->pid, &status, 0);
-	return status;
-}
-
-static void *thread(void *run)
-{
-	((void (*)(void))run)();
-	return NULL;
-}
-
-/* Do something in a thread that is not the first; returns when the thread has gone. */
-static void in_thread(void (*run)(void))
-{
-	pthread_t id;
-
-	if (pthread_create(&id, NULL, thread, run))
-		_exit(1);
-	pthread_join(id, NULL);
-}
 
 /* --- exec --- */
 
@@ -190,19 +112,41 @@ static void execute_no_program(void)
 {
 	ready();
 	execute(no_program_path);
+	_exit(0);
 }
 
-TEST_F(moment, exec_that_fails_late)
+/* Make a file that may be executed; returns whether that worked. */
+static bool make_no_program(const void *bytes, size_t len)
 {
+	bool made;
 	int fd;
 
 	snprintf(no_program_path, sizeof(no_program_path), "/tmp/moment_test.%d", getpid());
 	fd = open(no_program_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-	ASSERT_LE(0, fd);
-	EXPECT_EQ(sizeof(no_program), write(fd, &no_program, sizeof(no_program)));
-	EXPECT_EQ(0, ftruncate(fd, 4096));
+	if (fd < 0)
+		return false;
+	made = write(fd, bytes, len) == (ssize_t)len && !ftruncate(fd, 4096);
 	close(fd);
+	return made;
+}
 
+/* Its credentials are prepared by then, and the stack was taken; it is still there. */
+TEST_F(moment, exec_that_fails)
+{
+	EXPECT_TRUE(make_no_program("none", 4));
+	EXPECT_TRUE(start(self, execute_no_program));
+	EXPECT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
+	EXPECT_EQ(0, event_open(&self->two, "syscalls/sys_exit_execve", self->tid, -1));
+	EXPECT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	unlink(no_program_path);
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+	EXPECT_EQ(1, samples_with_stack(&self->two));
+}
+
+TEST_F(moment, exec_that_fails_late)
+{
+	EXPECT_TRUE(make_no_program(&no_program, sizeof(no_program)));
 	EXPECT_TRUE(start(self, execute_no_program));
 	EXPECT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
 	EXPECT_EQ(0, event_open(&self->two, "signal/signal_deliver", self->tid, -1));
@@ -391,37 +335,20 @@ static void exit_group_beside_a_thread(void)
 		_exit(0);
 }
 
-/* Wait until a thread is in pause(). */
-static bool pauses(pid_t pid, pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
-	for (int i = 0; i < 10000; i++) {
-		if (read_number(path) == __NR_pause)
-			return true;
-		usleep(1000);
-	}
-	return false;
-}
-
 TEST_F(moment, exit_by_another_thread)
 {
 	ASSERT_TRUE(start(self, exit_group_beside_a_thread));
 	ASSERT_NE(self->pid, self->tid);
 	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
 	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exit", self->tid, -1));
-	EXPECT_TRUE(pauses(self->pid, self->tid));
+	EXPECT_TRUE(waits_in(self->pid, self->tid, __NR_pause));
 	ASSERT_TRUE(let_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 	EXPECT_EQ(1, samples_with_stack(&self->two));
 }
 
-/*
- * Leave by a system call, with a frame pointer into memory that is in the page
- * cache, but not mapped yet.
- */
+/* The second page is in the page cache, but not mapped yet. */
 static void leave(long number, long a, long b)
 {
 	const unsigned long frame[] = { 0, (unsigned long)moment_ip };
@@ -433,13 +360,7 @@ static void leave(long number, long a, long b)
 	area = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	if (area == MAP_FAILED)
 		_exit(1);
-	ready();
-	asm volatile("movq	%1, %%rsp\n"
-		     "	movq	%2, %%rbp\n"
-		     "	syscall\n"
-		     "	ud2\n"
-		     : : "a" (number), "r" (area), "r" (area + 4096), "D" (a), "S" (b) : "memory");
-	__builtin_unreachable();
+	leave_by(number, a, b, area);
 }
 
 static void leave_by_exit(void)
@@ -452,32 +373,43 @@ static void leave_by_kill(void)
 	leave(__NR_kill, getpid(), SIGKILL);
 }
 
-/* The number of frames of the only stack; or -1. */
-static int frames_of_stack(struct sampler *sampler)
+static void leave_by_exec(void)
 {
-	struct record all[MAX_RECORDS];
-	int n = records(sampler, all, MAX_RECORDS), frames = -1;
+	static const char * const argv[] = { "moment_test", EXECUTED, NULL };
 
-	for (int i = 0; i < n; i++) {
-		if (all[i].type != PERF_RECORD_CALLCHAIN_DEFERRED)
-			continue;
-		if (frames >= 0)
-			return -1;
-		frames = all[i].frames;
-	}
-	return frames;
+	leave(__NR_execve, (long)"/proc/self/exe", (long)argv);
 }
 
-TEST_F(moment, exit_waits_for_memory)
+/* The same where the page is there: a system call that returns waits for it. */
+TEST_F(moment, exec_waits_for_memory)
 {
-	ASSERT_TRUE(start(self, leave_by_exit));
-	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
+	ASSERT_TRUE(start(self, leave_by_exec));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
 	ASSERT_TRUE(let_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(2, frames_of_stack(&self->one));
 }
 
-/* It could not be killed again, if the memory never came. */
+/* Others wait for a mutex that it holds by then. */
+TEST_F(moment, late_exec_waits_for_nothing)
+{
+	ASSERT_TRUE(start(self, leave_by_exec));
+	ASSERT_EQ(0, event_open(&self->one, "sched/sched_prepare_exec", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, frames_of_stack(&self->one));
+}
+
+/* It could not be killed, if the memory never came. */
+TEST_F(moment, exit_waits_for_nothing)
+{
+	ASSERT_TRUE(start(self, leave_by_exit));
+	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, frames_of_stack(&self->one));
+}
+
 TEST_F(moment, exit_of_a_killed_task_waits_for_nothing)
 {
 	ASSERT_TRUE(start(self, leave_by_kill));

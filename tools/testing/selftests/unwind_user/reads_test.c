@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the walker may read, and where it has to end: return addresses and CFAs
- * that cannot be, stacks that end, other memory, and guesses.
+ * that cannot be, stacks that end, other stacks and other memory, and guesses.
  */
 #include "../kselftest_harness.h"
 
@@ -76,6 +76,28 @@ TEST_F(scene, return_addresses_that_are_none)
 	REGS.bp = 0;
 	WORD(0x08) = 0x7fffffffefffUL;
 	EXPECT_CALLERS(RETURN(1), 0x7fffffffefffUL);
+}
+
+/* What a signal interrupted must be code of 64 bits. */
+TEST_F(scene, signals_in_other_code)
+{
+	unsigned char *restorer = restorer_at(&self->scene);
+	ucontext_t *context;
+
+	RULE(BY_SP(8));
+	RULE(OUTERMOST);
+	WORD(0x00) = (unsigned long)restorer;
+	context = scene_signal((void *)AT(0x08), RETURN(1), AT(0x500), 0);
+	EXPECT_CALLERS((unsigned long)restorer, RETURN(1));
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->scene.chain.end);
+	for (unsigned int cs = 0; cs < 0x40; cs++) {
+		/* The selector is the lowest of four numbers. */
+		context->uc_mcontext.gregs[REG_CSGSFS] = cs;
+		if (cs == 0x33)
+			continue;
+		EXPECT_CALLERS((unsigned long)restorer);
+		EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->scene.chain.end);
+	}
 }
 
 /* --- The CFA --- */
@@ -256,15 +278,29 @@ TEST_F(scene, a_stack_in_pieces)
 
 /* --- Other memory --- */
 
+/* Put a page of a file in the place of another one. */
+static int map_file(void *at, int flags)
+{
+	int fd = memfd_create("page", MFD_CLOEXEC);
+	void *page;
+
+	if (fd < 0 || ftruncate(fd, PAGE))
+		return -errno;
+	page = mmap(at, PAGE, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
+	close(fd);
+	return page == at ? 0 : -errno;
+}
+
 /* A guess, or a rule, does not get at memory that is not the stack. */
 TEST_F(scene, other_memory)
 {
-	/* Above the stack, or it could not be taken for one. */
+	/* Above the stack, or it could not be taken for one. It is a file's. */
 	unsigned long *other = (unsigned long *)self->scene.stack;
 	unsigned long *own = scene_memory(PAGE);
 
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
+	ASSERT_EQ(0, map_file(other, MAP_PRIVATE));
 	REGS.sp = (unsigned long)own;
 	for (unsigned int i = 0; i < PAGE / 8; i++)
 		other[i] = RETURN(1);
@@ -299,6 +335,120 @@ TEST_F(scene, other_memory)
 }
 
 /* Kernel addresses and none at all are no stack either. */
+/* Two frames of a stack above, and another one of this. */
+static void write_other_frames(struct scene *scene, unsigned long *own, unsigned long *other)
+{
+	own[4] = (unsigned long)&other[8];
+	own[5] = scene_return(scene, 1);
+	other[8] = (unsigned long)&other[16];
+	other[9] = scene_return(scene, 2);
+	other[16] = 0;
+	other[17] = scene_return(scene, 3);
+}
+
+#define OTHER_STACK(own, other)	write_other_frames(&self->scene, own, other)
+
+/* What a coroutine was called from may be another stack above, for a guess. */
+TEST_F(scene, another_stack_above)
+{
+	unsigned long *other = (unsigned long *)self->scene.stack;
+	unsigned long *own = scene_memory(PAGE);
+
+	ASSERT_NE(NULL, own);
+	ASSERT_LT((unsigned long)own, (unsigned long)other);
+	REGS.sp = (unsigned long)own;
+	REGS.bp = (unsigned long)&own[4];
+	OTHER_STACK(own, other);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	EXPECT_TRUE(self->scene.chain.guessed);
+
+	/* By rules; the last one has its CFA on the stack that it is on. */
+	RULE(BY_FP(0x10, -0x10));
+	RULE(BY_FP(0x10, -0x10));
+	RULE(BY_FP(0x10, -0x10));
+	RULE(OUTERMOST);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	EXPECT_TRUE(self->scene.chain.guessed);
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->scene.chain.end);
+	NO_RULES();
+	RULE(FLEXIBLE(AT_REG(RSP), 0x10));
+	RULE(BY_SP(0x40));
+	RULE(OUTERMOST);
+	own[2] = (unsigned long)&other[10];
+	other[17] = RETURN(2);
+	other[9] = RETURN(1);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_TRUE(self->scene.chain.guessed);
+	/* Within one stack that is no guess. */
+	REGS.sp = (unsigned long)other;
+	other[2] = (unsigned long)&other[10];
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_FALSE(self->scene.chain.guessed);
+}
+
+/* It must have code to return to there, */
+TEST_F(scene, another_stack_without_code)
+{
+	unsigned long *other = (unsigned long *)self->scene.stack;
+	unsigned long *own = scene_memory(PAGE);
+	const unsigned long none[] = { AT(0), 0x1234, 0, (unsigned long)self->scene.table };
+
+	ASSERT_NE(NULL, own);
+	ASSERT_LT((unsigned long)own, (unsigned long)other);
+	REGS.sp = (unsigned long)own;
+	REGS.bp = (unsigned long)&own[4];
+	OTHER_STACK(own, other);
+	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
+		other[9] = none[i];
+		NO_RULES();
+		EXPECT_CALLERS(RETURN(1));
+		RULE(BY_FP(0x10, -0x10));
+		RULE(BY_FP(0x10, -0x10));
+		RULE(OUTERMOST);
+		EXPECT_CALLERS(RETURN(1));
+		EXPECT_FALSE(self->scene.chain.guessed);
+		EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->scene.chain.end);
+	}
+}
+
+/* be above, and memory that nothing but this program writes to. */
+TEST_F(scene, another_stack_that_is_none)
+{
+	unsigned long *other = scene_memory(PAGE), *own = scene_memory(PAGE);
+
+	ASSERT_NE(NULL, own);
+	ASSERT_LT((unsigned long)own, (unsigned long)other);
+	REGS.sp = (unsigned long)own;
+	REGS.bp = (unsigned long)&own[4];
+	OTHER_STACK(own, other);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+
+	/* The way back down ends. */
+	other[16] = (unsigned long)&own[16];
+	own[16] = 0;
+	own[17] = RETURN(4);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	ASSERT_EQ(0, mprotect(other, PAGE, PROT_READ));
+	EXPECT_CALLERS(RETURN(1));
+	ASSERT_EQ(0, mprotect(other, PAGE, PROT_NONE));
+	EXPECT_CALLERS(RETURN(1));
+	ASSERT_EQ(0, munmap(other, PAGE));
+	EXPECT_CALLERS(RETURN(1));
+	for (int shared = 0; shared < 2; shared++) {
+		ASSERT_EQ(0, map_file(other, shared ? MAP_SHARED : MAP_PRIVATE));
+		OTHER_STACK(own, other);
+		EXPECT_CALLERS(RETURN(1));
+	}
+	ASSERT_EQ(other, mmap(other, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	OTHER_STACK(own, other);
+	EXPECT_CALLERS(RETURN(1));
+	ASSERT_EQ(other, mmap(other, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	OTHER_STACK(own, other);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+}
+
 TEST_F(scene, stack_pointers_that_are_none)
 {
 	static const unsigned long none[] = { 0, 8, 0x1000, -8UL, -0x1000UL, 1UL << 63, 1UL << 47 };
@@ -449,6 +599,16 @@ TEST_F(scene, nothing_grows)
 	RULE(BY_FP(0x10));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
+	EXPECT_FALSE(is_mapped(low - PAGE));
+	/* The same from a stack below, as that of a coroutine; half of a frame is there. */
+	NO_RULES();
+	REGS.sp = (unsigned long)mmap(area, PAGE, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	ASSERT_EQ((unsigned long)area, REGS.sp);
+	for (long at = -0x40; at < 0; at += 8) {
+		REGS.bp = (unsigned long)low + at;
+		EXPECT_NO_CALLERS();
+	}
 	EXPECT_FALSE(is_mapped(low - PAGE));
 	/* It would if it were touched. */
 	*(unsigned long *)(low - 0x40) = 1;

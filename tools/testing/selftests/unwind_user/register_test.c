@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * prctl(PR_UNWIND_TABLES) and /proc/PID/unwind_tables: what they refuse, and
- * what they say of what they took.
+ * prctl(PR_UNWIND_TABLES): what it refuses, and what it says of what it took.
  */
 #include "../kselftest_harness.h"
 
+#include <linux/capability.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 
 #include "tables.h"
 
 #define MAX_SYSCTL	"/proc/sys/kernel/unwind_tables_max"
-#define LOST_SYSCTL	"/proc/sys/kernel/unwind_tables_lost"
+#define USED_SYSCTL	"/proc/sys/kernel/unwind_tables"
 
 static const unsigned long operations[] = {
 	PR_UNWIND_TABLES_REGISTER,
@@ -34,12 +35,6 @@ FIXTURE_SETUP(prctl)
 
 FIXTURE_TEARDOWN(prctl)
 {
-}
-
-/* A page of the place's text as a range of its own. */
-static struct unwind_table page_of(const struct place *place, int page)
-{
-	return ranges(place->text + page * PAGE, PAGE, place->table, PART_PAGES * PAGE);
 }
 
 TEST_F(prctl, registers_and_unregisters)
@@ -137,28 +132,39 @@ TEST_F(prctl, unknown_formats_and_flags)
 	}
 }
 
-TEST_F(prctl, what_only_enumerate_fills_in_is_ignored)
+static_assert(sizeof(struct unwind_table) == UNWIND_TABLE_SIZE_VER0, "size");
+static_assert(UNWIND_TABLE_SIZE_VER0 == 48, "size");
+static_assert(offsetof(struct unwind_table, text_end) == 8, "layout");
+static_assert(offsetof(struct unwind_table, table_start) == 16, "layout");
+static_assert(offsetof(struct unwind_table, table_end) == 24, "layout");
+static_assert(offsetof(struct unwind_table, format) == 32, "layout");
+static_assert(offsetof(struct unwind_table, flags) == 36, "layout");
+static_assert(offsetof(struct unwind_table, state) == 40, "layout");
+static_assert(offsetof(struct unwind_table, origin) == 44, "layout");
+
+TEST_F(prctl, what_enumerate_fills_in_is_zero)
 {
-	struct unwind_table table = self->good, found;
+	struct unwind_table table;
 
-	memset(&table.state, 0xff,
-	       offsetof(struct unwind_table, reserved) - offsetof(struct unwind_table, state));
-	EXPECT_EQ(0, do_register(&table));
-	found = tables_find(&self->good);
-	EXPECT_EQ(UNWIND_TABLE_UNCHECKED, found.state);
-	EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, found.origin);
-	EXPECT_EQ(0, found.functions);
-	EXPECT_EQ(0, found.reason);
-	EXPECT_EQ(0, found.reason_offset);
-	EXPECT_EQ(0, found.reserved);
-}
-
-TEST_F(prctl, what_is_reserved_is_zero)
-{
-	struct unwind_table table = self->good;
-
-	table.reserved = 1;
-	EXPECT_EQ(-EINVAL, do_register(&table));
+	/* The text is registered for UPDATE and UNREGISTER, and not for REGISTER. */
+	for (unsigned int i = 0; i < 3; i++) {
+		table = self->good;
+		table.state = UNWIND_TABLE_GOOD;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table.state = 1U << 31;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table = self->good;
+		table.origin = UNWIND_TABLE_BY_PRCTL;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table.origin = 1U << 31;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		EXPECT_EQ(i > 0, registered(&self->good));
+		if (i == 0)
+			ASSERT_EQ(0, do_register(&self->good));
+	}
+	table = tables_find(&self->good);
+	EXPECT_EQ(UNWIND_TABLE_UNCHECKED, table.state);
+	EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, table.origin);
 }
 
 TEST_F(prctl, sizes_of_an_element)
@@ -191,8 +197,9 @@ TEST_F(prctl, larger_elements_of_an_array)
 {
 	static unsigned char array[4 * 100];
 	struct unwind_table table;
-	long others = tables_count();
 
+	if (tables_count())
+		SKIP(return, "this program has tables of its own");
 	for (int i = 0; i < 4; i++) {
 		table = page_of(&self->place, i);
 		memcpy(array + i * 100, &table, sizeof(table));
@@ -204,8 +211,6 @@ TEST_F(prctl, larger_elements_of_an_array)
 	}
 
 	/* What this kernel does not know of is 0 when it fills in. */
-	if (others)
-		SKIP(return, "this program has tables of its own");
 	memset(array, 0xff, sizeof(array));
 	EXPECT_EQ(4, tables_call(PR_UNWIND_TABLES_ENUMERATE, array, 4, 100));
 	for (int i = 0; i < 4; i++) {
@@ -216,10 +221,22 @@ TEST_F(prctl, larger_elements_of_an_array)
 	}
 }
 
+/* An element at the end of what is mapped. */
+static struct unwind_table *last_element(const struct unwind_table *element)
+{
+	unsigned char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct unwind_table *last = (struct unwind_table *)(pages + PAGE) - 1;
+
+	if (pages == MAP_FAILED || munmap(pages + PAGE, PAGE))
+		return NULL;
+	*last = *element;
+	return last;
+}
+
 TEST_F(prctl, arrays_that_are_not_there)
 {
-	struct unwind_table *last;
-	unsigned char *hole;
+	struct unwind_table *last = last_element(&self->good);
 
 	for (unsigned int i = 0; i < 3; i++) {
 		EXPECT_EQ(-EFAULT, tables_call(operations[i], NULL, 1, sizeof(self->good)));
@@ -228,11 +245,7 @@ TEST_F(prctl, arrays_that_are_not_there)
 	}
 
 	/* The second element is behind the end of what is mapped. */
-	hole = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, hole);
-	ASSERT_EQ(0, munmap(hole + PAGE, PAGE));
-	last = (struct unwind_table *)(hole + PAGE) - 1;
-	*last = self->good;
+	ASSERT_NE(NULL, last);
 	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, last, 2, sizeof(*last)));
 	EXPECT_TRUE(registered(&self->good));
 	EXPECT_EQ(-EFAULT, tables_call(PR_UNWIND_TABLES_REGISTER, last, 1, sizeof(*last) + 1));
@@ -245,16 +258,78 @@ TEST_F(prctl, arrays_that_are_not_there)
 
 TEST_F(prctl, counts)
 {
+	static struct unwind_table all[16];
+
 	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_REGISTER, NULL, 0, sizeof(self->good)));
 	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_UNREGISTER, NULL, 0, sizeof(self->good)));
 	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_UPDATE, NULL, 0, sizeof(self->good)));
 	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good,
+					       UNWIND_TABLE_MAX_COUNT + 1, sizeof(self->good)));
 		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, 1UL << 31,
 					       sizeof(self->good)));
 		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, -1UL,
 					       sizeof(self->good)));
 	}
 	EXPECT_FALSE(registered(&self->good));
+
+	/* As many as that may be asked for, though there are not so many. */
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, last_element(&self->good),
+				 UNWIND_TABLE_MAX_COUNT, sizeof(self->good)));
+	EXPECT_EQ(tables_count(), tables_list(all, UNWIND_TABLE_MAX_COUNT));
+}
+
+/* --- Signals --- */
+
+/* A call for the same text again and again, which takes long, if nothing ends it. */
+#define LONG_CALL	500000
+
+struct long_call {
+	const struct unwind_table *table;
+	bool began;
+	long result;
+};
+
+static void *make_long_call(void *argument)
+{
+	struct long_call *call = argument;
+	struct unwind_table *batch = mmap(NULL, LONG_CALL * sizeof(*batch),
+					  PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (batch == MAP_FAILED)
+		return NULL;
+	for (int i = 0; i < LONG_CALL; i++)
+		batch[i] = *call->table;
+	__atomic_store_n(&call->began, true, __ATOMIC_RELEASE);
+	call->result = tables_call(PR_UNWIND_TABLES_UPDATE, batch, LONG_CALL, sizeof(*batch));
+	return NULL;
+}
+
+static void ignore(int number)
+{
+}
+
+TEST_F(prctl, a_signal_ends_a_long_call)
+{
+	struct sigaction action = { .sa_handler = ignore, .sa_flags = SA_RESTART };
+	struct long_call call = { .table = &self->good, .result = -1 };
+	pthread_t thread;
+
+	ASSERT_EQ(0, do_register(&self->good));
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, make_long_call, &call));
+	while (!__atomic_load_n(&call.began, __ATOMIC_ACQUIRE))
+		sched_yield();
+	/* Those that come before the call has begun end nothing. */
+	while (pthread_tryjoin_np(thread, NULL)) {
+		pthread_kill(thread, SIGUSR1);
+		usleep(1000);
+	}
+	/* What was done is what it says: at least one, and not all. */
+	EXPECT_LE(1, call.result);
+	EXPECT_GT(LONG_CALL, call.result);
+	EXPECT_TRUE(registered(&self->good));
 }
 
 TEST_F(prctl, texts_do_not_overlap)
@@ -336,24 +411,30 @@ static void *device_memory(void)
 	return (void *)start;
 }
 
+TEST_F(prctl, a_table_is_not_a_device)
+{
+	void *device = device_memory();
+	struct unwind_table other = ranges(self->place.text, PAGE, device, PAGE);
+
+	if (!device)
+		SKIP(return, "no [vvar_vclock], which is memory of a device");
+	EXPECT_EQ(-EACCES, do_register(&other));
+	other = ranges(self->place.text, PAGE, self->place.table, PAGE);
+	EXPECT_EQ(0, do_register(&other));
+	other = ranges(self->place.text, PAGE, device, PAGE);
+	EXPECT_EQ(-EACCES, do_update(&other));
+}
+
 TEST_F(prctl, table_is_readable_memory)
 {
 	unsigned char *table = (unsigned char *)self->place.table;
 	struct unwind_table other = self->good;
-	void *device = device_memory();
 
 	other.table_start -= 1;
 	EXPECT_EQ(-EACCES, do_register(&other));
 	other = self->good;
 	other.table_end += 1;
 	EXPECT_EQ(-EACCES, do_register(&other));
-	if (device) {
-		other = ranges(self->place.text, PAGE, device, PAGE);
-		EXPECT_EQ(-EACCES, do_register(&other));
-	} else {
-		TH_LOG("no clock of the vDSO: memory of a device was not tried");
-	}
-
 	ASSERT_EQ(0, mprotect(table + PAGE, PAGE, PROT_NONE));
 	EXPECT_EQ(-EACCES, do_register(&self->good));
 	ASSERT_EQ(0, munmap(table + PAGE, PAGE));
@@ -452,16 +533,61 @@ TEST_F(prctl, a_limit)
 	EXPECT_EQ(before, read_number(MAX_SYSCTL));
 }
 
-TEST_F(prctl, a_count_of_what_was_lost)
+/* Give up a capability for good; returns 0 or a negative errno. */
+static int drop_capability(int capability)
 {
-	EXPECT_LE(0, read_number(LOST_SYSCTL));
-	EXPECT_GT(0, write_string(LOST_SYSCTL, "0"));
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(__NR_capget, &header, data))
+		return -errno;
+	data[capability / 32].effective &= ~(1U << capability % 32);
+	data[capability / 32].permitted &= ~(1U << capability % 32);
+	return syscall(__NR_capset, &header, data) ? -errno : 0;
 }
 
-/* One call for several. */
-static long batch_call(unsigned long operation, struct unwind_table *batch, unsigned long count)
+TEST_F(prctl, who_may_set_what)
 {
-	return tables_call(operation, batch, count, sizeof(*batch));
+	int error = write_string(USED_SYSCTL, "1");
+	pid_t pid;
+
+	if (error)
+		SKIP(return, "cannot write %s: errno %d", USED_SYSCTL, -error);
+	/* As root, who owns both files, but without the capability. */
+	pid = fork();
+	if (!pid) {
+		long most = read_number(MAX_SYSCTL);
+		char text[24];
+
+		EXPECT_EQ(0, drop_capability(CAP_SYS_ADMIN));
+		EXPECT_EQ(-EPERM, write_string(USED_SYSCTL, "0"));
+		EXPECT_EQ(1, read_number(USED_SYSCTL));
+		snprintf(text, sizeof(text), "%ld", most);
+		EXPECT_EQ(0, write_string(MAX_SYSCTL, text));
+		_exit(0);
+	}
+	EXPECT_TRUE(ended_well(pid));
+	EXPECT_EQ(1, read_number(USED_SYSCTL));
+}
+
+TEST_F(prctl, the_usual_limit)
+{
+	static struct unwind_table many[4096 + 1];
+	unsigned char *text = mmap(NULL, 2 * (4096 + 1), PROT_READ | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long others = tables_count(), room = 4096 - others;
+
+	ASSERT_NE(MAP_FAILED, text);
+	/* What a kernel starts with; tests that set another number set it back. */
+	ASSERT_EQ(4096, read_number(MAX_SYSCTL));
+	for (int i = 0; i <= room; i++)
+		many[i] = ranges(text + 2 * i, 1, self->place.table, PAGE);
+	EXPECT_EQ(room, tables_call(PR_UNWIND_TABLES_REGISTER, many, room + 1,
+				    sizeof(*many)));
+	EXPECT_EQ(-ENOSPC, do_register(&many[room]));
+	EXPECT_EQ(4096, tables_count());
+	ASSERT_EQ(0, do_unregister(&many[0]));
+	EXPECT_EQ(0, do_register(&many[room]));
 }
 
 TEST_F(prctl, batches_stop_at_the_first_failure)
@@ -519,64 +645,20 @@ TEST_F(prctl, enumerate_says_what_register_takes)
 		EXPECT_TRUE(registered(&made[i]));
 	}
 
+	/* What it has filled in has to be 0 for the others. */
+	memcpy(again, seen, sizeof(seen));
+	for (int i = 0; i < MANY; i++)
+		seen[i].origin = 0;
+	EXPECT_EQ(-EINVAL, batch_call(PR_UNWIND_TABLES_UNREGISTER, again, MANY));
 	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_UNREGISTER, seen, MANY));
 	EXPECT_EQ(0, tables_count());
 	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_REGISTER, seen, MANY));
 	memset(again, 0xff, sizeof(again));
 	ASSERT_EQ(MANY, tables_list(again, MANY + 1));
+	for (int i = 0; i < MANY; i++)
+		seen[i].origin = UNWIND_TABLE_BY_PRCTL;
 	EXPECT_EQ(0, memcmp(seen, again, sizeof(seen)));
 	EXPECT_EQ(-1UL, again[MANY].text_start);
-}
-
-TEST_F(prctl, proc_says_the_same)
-{
-	static struct line lines[MANY];
-	struct unwind_table seen[MANY], page;
-	long count;
-
-	for (int i = 0; i < PART_PAGES; i++) {
-		page = page_of(&self->place, i);
-		ASSERT_EQ(0, do_register(&page));
-	}
-	count = tables_list(seen, MANY);
-	ASSERT_EQ(count, proc_lines(getpid(), lines, MANY));
-	for (long i = 0; i < count; i++) {
-		EXPECT_TRUE(same_ranges(&seen[i], &lines[i].table)) TH_LOG("line %ld", i);
-		EXPECT_STREQ("sframe", lines[i].format);
-		EXPECT_STREQ(seen[i].origin == UNWIND_TABLE_BY_EXEC ? "exec" : "prctl",
-			     lines[i].origin);
-		EXPECT_STREQ("unchecked", lines[i].state);
-		EXPECT_STREQ("-", lines[i].detail);
-	}
-}
-
-/* What a child sees that has become another user. */
-static int as_nobody(pid_t parent)
-{
-	static struct line lines[8];
-
-	if (setgid(65534) || setuid(65534))
-		return 2;
-	/* Or its own files would still be root's. */
-	prctl(PR_SET_DUMPABLE, 1);
-	if (proc_lines(getpid(), lines, 8) < 1)
-		return 3;
-	return proc_lines(parent, lines, 8) == -EACCES ? 0 : 4;
-}
-
-TEST_F(prctl, who_may_read_the_file)
-{
-	pid_t parent = getpid(), pid;
-	int status;
-
-	if (getuid())
-		SKIP(return, "not root: cannot become another user");
-	ASSERT_EQ(0, do_register(&self->good));
-	pid = fork();
-	if (!pid)
-		_exit(as_nobody(parent));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status) TH_LOG("2: setuid, 3: own file, 4: the parent's");
 }
 
 TEST_HARNESS_MAIN

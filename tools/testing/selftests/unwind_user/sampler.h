@@ -24,7 +24,7 @@ struct sampler {
 /* A user stack as a sample has it: topmost first. */
 struct chain {
 	unsigned int nr;
-	/* An enum perf_callchain_end; or 0 if the kernel does not say. */
+	/* An enum perf_callchain_end. */
 	unsigned char end;
 	/* A frame was found by frame pointer. */
 	bool guessed;
@@ -248,7 +248,8 @@ static inline const char *sampler_chain(struct sampler *sampler, struct chain *c
  * Take all records out of the ring, and look at each stack.
  *
  * Returns how many samples there were whose stack @look found good, or -1 if one
- * was not, or is missing though another sample's came.
+ * was not, or is missing though another sample's came, or if records were lost. A
+ * sample that says that it has no stack, as one in signal delivery, is not counted.
  */
 static inline int sampler_each(struct sampler *sampler, struct chain *chain,
 			       bool (*look)(const struct chain *chain, const void *arg),
@@ -263,6 +264,8 @@ static inline int sampler_each(struct sampler *sampler, struct chain *chain,
 
 		switch (type) {
 		case PERF_RECORD_SAMPLE:
+			if (!nr)
+				break;
 			if (nr < 2 || words[nr] != (unsigned long)PERF_CONTEXT_USER_DEFERRED) {
 				ksft_print_msg("sample that is not deferred\n");
 				good = -1;
@@ -294,6 +297,11 @@ static inline int sampler_each(struct sampler *sampler, struct chain *chain,
 			taken = cookie;
 			good = look(chain, arg) ? good + samples : -1;
 			samples = 0;
+			break;
+		case PERF_RECORD_LOST:
+			/* id, number */
+			ksft_print_msg("%lu records lost\n", words[1]);
+			good = -1;
 			break;
 		case -1:
 			ksft_print_msg("record too long\n");

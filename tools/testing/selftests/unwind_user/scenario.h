@@ -68,11 +68,9 @@ static void print_difference(const struct chain *chain, const struct chain *expe
 #define BY_FRAME_POINTER	true
 #endif
 
-/* Whether the kernel says how the stack ended, if it says anything. */
+/* Whether the kernel says how the stack ended. */
 static bool ends_as(const struct scenario *scenario, const struct chain *chain)
 {
-	if (!chain->end)
-		return true;
 	return chain->end == (scenario->end ?: PERF_CALLCHAIN_END_COMPLETE) &&
 	       chain->guessed == (scenario->guessed || BY_FRAME_POINTER);
 }

@@ -135,9 +135,10 @@ struct hand_table {
 
 static_assert(sizeof(struct hand_table) == 28 + 2 * 16 + 5 + 3, "layout");
 
-/* Where things are that tests break, and reasons and names that follow. */
+/* Where things are that tests break, and the reason that the kernel then gives. */
 #define VERSION_OFFSET		2
 #define VERSION_REASON		4
+#define VERSION_STATE		"disabled:version@0x2"
 #define ROW_INFO_OFFSET		(sizeof(struct hand_table) - 2)
 
 /* Say where a function is, in a table that is going to stand at an address. */
@@ -235,11 +236,13 @@ static inline int place_make(struct place *place)
 enum walk {
 	WALK_FOUND,	/* at its caller: by the table */
 	WALK_OUTERMOST,	/* not at all, as the table says */
-	WALK_LOST,	/* elsewhere, by frame pointer */
+	WALK_LOST,	/* at its caller's caller: by frame pointer */
+	WALK_WRONG,	/* elsewhere */
 	WALK_NONE,	/* there was no stack */
 };
 
-static inline enum walk chain_of_leaf(struct sampler *sampler, unsigned long caller)
+static inline enum walk chain_of_leaf(struct sampler *sampler, unsigned long caller,
+				      unsigned long skipped_to)
 {
 	static __thread struct chain chain;
 	const char *error = sampler_chain(sampler, &chain);
@@ -250,15 +253,20 @@ static inline enum walk chain_of_leaf(struct sampler *sampler, unsigned long cal
 	}
 	if (chain.nr == 1)
 		return WALK_OUTERMOST;
-	return chain.ips[1] == caller ? WALK_FOUND : WALK_LOST;
+	if (chain.ips[1] == caller)
+		return WALK_FOUND;
+	return chain.ips[1] == skipped_to ? WALK_LOST : WALK_WRONG;
 }
 
-/* Call a leaf and see. Who does that has a frame pointer, and is what is skipped. */
+/*
+ * Call a leaf and see. Who does that has a frame pointer, is skipped if that is
+ * followed, and returns to this address: the function this is inlined into, too.
+ */
 static inline enum walk walk(struct sampler *sampler, const void *leaf)
 {
 	unsigned long caller = ((unsigned long (*)(void))leaf)();
 
-	return chain_of_leaf(sampler, caller);
+	return chain_of_leaf(sampler, caller, (unsigned long)__builtin_return_address(0));
 }
 
 /* Why tests are skipped. */
@@ -303,8 +311,7 @@ struct line {
 	struct unwind_table table;
 	char format[16];
 	char origin[16];
-	char state[16];
-	char detail[48];
+	char state[64];
 	char path[256];
 };
 
@@ -323,10 +330,10 @@ static inline int proc_lines(pid_t pid, struct line *lines, int max)
 		struct line *line = &lines[n++];
 
 		memset(line, 0, sizeof(*line));
-		if (sscanf(text, "%llx-%llx %llx-%llx %15s %15s %15s %47s %255[^\n]",
+		if (sscanf(text, "%llx-%llx %llx-%llx %15s %15s %63s %255[^\n]",
 			   &line->table.text_start, &line->table.text_end,
 			   &line->table.table_start, &line->table.table_end, line->format,
-			   line->origin, line->state, line->detail, line->path) < 8)
+			   line->origin, line->state, line->path) < 7)
 			n = -EPROTO;
 		if (n < 0)
 			break;
@@ -343,6 +350,19 @@ static inline struct line *line_of(struct line *lines, int n, const struct unwin
 			return &lines[i];
 	}
 	return NULL;
+}
+
+/* A page of the place's text as a range of its own. */
+static inline struct unwind_table page_of(const struct place *place, int page)
+{
+	return ranges(place->text + page * PAGE, PAGE, place->table, PART_PAGES * PAGE);
+}
+
+/* One call for several. */
+static inline long batch_call(unsigned long operation, struct unwind_table *batch,
+			      unsigned long count)
+{
+	return tables_call(operation, batch, count, sizeof(*batch));
 }
 
 #endif /* TABLES_H */

@@ -187,8 +187,59 @@ label interrupted_behind
 	ret
 end interrupted
 
+/* Returns with a trap after each instruction, so also after those of a trampoline. */
+begin stepped
+	need_frame
+	pushfq
+	orl	$TRAP_FLAG, (%rsp)
+	popfq
+	unneed_frame
+	ret
+end stepped
+
+/* The same in the trampoline of an optimised probe, if %edi is not 0. */
+	.balign	32
+begin stepped_nop10
+	need_frame
+	testl	%edi, %edi
+	jz	stepped_nop10_at
+	pushfq
+	orl	$TRAP_FLAG, (%rsp)
+	popfq
+label stepped_nop10_at
+	.byte	0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
+	unneed_frame
+	ret
+end stepped_nop10
+
+/*
+ * Handler of SIGTRAP: calls a function if the program is elsewhere, and lets it run
+ * once it is back.
+ */
+begin step_handler
+	frame
+	movq	UC_RIP(%rdx), %rax
+	leaq	__executable_start(%rip), %rcx
+	cmpq	%rcx, %rax
+	jb	1f
+	leaq	etext(%rip), %rcx
+	cmpq	%rcx, %rax
+	jae	1f
+	cmpq	$0, steps_elsewhere(%rip)
+	je	2f
+	andl	$~TRAP_FLAG, UC_EFLAGS(%rdx)
+	jmp	2f
+1:	incq	steps_elsewhere(%rip)
+	call	inner
+label step_handler_return
+2:	unframe
+	ret
+end step_handler
+
 	.bss
 	.balign	8
+label steps_elsewhere
+	.quad	0
 label probed_word
 	.quad	0
 label fault_page

@@ -32,6 +32,12 @@ extern const char jumper_return[];
 void thrower(int depth);
 void handler(int number);
 extern const char handler_return[], restorer[];
+void stepped(int depth);
+void stepped_nop10(int depth);
+extern const char stepped_nop10_at[];
+void step_handler(int number);
+extern const char step_handler_return[];
+extern unsigned long steps_elsewhere;
 void interrupted(int depth);
 extern const char interrupted_ud2[], interrupted_behind[];
 

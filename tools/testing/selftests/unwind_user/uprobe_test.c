@@ -20,6 +20,7 @@
 #define CLOCK_SAMPLES	2000
 
 #define SIGNAL_ILL	4
+#define SIGNAL_TRAP	5
 
 struct probe {
 	const void *at;
@@ -402,6 +403,72 @@ static void test_stop_in_return(void)
 	LEAVE();
 }
 
+/* Take a signal; no other one is blocked meanwhile. */
+static bool take_signal(int number, void (*take)(int number))
+{
+	/* Handler, SA_RESTORER, restorer, and the mask. */
+	const unsigned long action[] = {
+		(unsigned long)take, 0x04000000, (unsigned long)restorer, 0,
+	};
+
+	return !syscall(__NR_rt_sigaction, number, action, NULL, sizeof(action[0]));
+}
+
+/* A signal interrupts that, at each instruction. */
+static void test_signal_in_return(void)
+{
+	static const void *const stacks[2][5] = {
+		{ inner, step_handler_return, restorer, EMPTY },
+	};
+	const struct probe quiet = QUIET_RETURN(stepped), probe = ENTRY(inner);
+	static struct chain below;
+	bool same = false;
+
+	ENTER();
+	steps_elsewhere = 0;
+	if (take_signal(SIGNAL_TRAP, step_handler) && !open_probe(&probe) && !open_probe(&quiet)) {
+		chain_call(stepped, 0);
+		get_below(&below);
+		/* There are eight, and one of them may be stepped together with the next. */
+		same = steps_elsewhere >= 7 && compare(stacks, steps_elsewhere, &below);
+	}
+	close_events();
+	ksft_print_msg("%lu signals in the trampoline\n", steps_elsewhere);
+	ksft_test_result(same, "signals in the trampoline of return probes\n");
+	LEAVE();
+}
+
+static void test_signal_in_trampoline(void)
+{
+	enum { BEFORE = 5, MOST = 9 };
+	const struct probe quiet = QUIET_ENTRY(stepped_nop10_at), probe = ENTRY(inner);
+	static const void *stacks[MOST + 1][5];
+	static struct chain below;
+	bool same = false;
+
+	ENTER();
+	steps_elsewhere = 0;
+	if (take_signal(SIGNAL_TRAP, step_handler) && !open_probe(&probe) && !open_probe(&quiet)) {
+		/* So that the probe is optimised. */
+		for (int i = 0; i < 4; i++)
+			chain_call(stepped_nop10, i == 3);
+		get_below(&below);
+		/* One behind the system call may be stepped together with the next. */
+		same = steps_elsewhere >= MOST - 1 && steps_elsewhere <= MOST;
+		for (unsigned int i = 0; same && i < steps_elsewhere; i++) {
+			stacks[i][0] = inner;
+			stacks[i][1] = step_handler_return;
+			stacks[i][2] = restorer;
+			stacks[i][3] = stepped_nop10_at + (i < BEFORE ? 0 : 10);
+		}
+		same = same && compare(stacks, 1, &below);
+	}
+	close_events();
+	ksft_print_msg("%lu signals in the trampoline\n", steps_elsewhere);
+	ksft_test_result(same, "signals in the trampoline of optimised probes\n");
+	LEAVE();
+}
+
 /* Where a copy of the instruction is stepped: the first slot is the trampoline. */
 static void test_stop_in_slot(void)
 {
@@ -440,20 +507,42 @@ static void test_fault(void)
 	LEAVE();
 }
 
-/* Whether all of a stack is the program's, down to who has called test_clock(). */
-static bool is_legal(const unsigned long *ips, unsigned long nr)
+/* Whether a stack has these addresses below the topmost one, @caller first, if any. */
+static bool has_below(const unsigned long *ips, unsigned long nr, const void *caller,
+		      const struct chain *below, unsigned int from)
 {
-	if (nr < callers.nr + 1 || ips[nr - 1] != (unsigned long)start_return)
+	if (caller && (nr < 2 || ips[1] != (unsigned long)caller))
 		return false;
-	for (unsigned int i = 0; i < callers.nr; i++) {
-		if (ips[nr - 2 - i] != callers.ips[i])
-			return false;
-	}
-	for (unsigned long i = 0; i < nr; i++) {
-		if (ips[i] < (unsigned long)__executable_start || ips[i] >= (unsigned long)etext)
-			return false;
-	}
-	return true;
+	ips += caller ? 2 : 1;
+	nr -= caller ? 2 : 1;
+	return nr == below->nr - from && !memcmp(ips, &below->ips[from], nr * sizeof(*ips));
+}
+
+/* Whether a stack is the one that the program has in the function on top. */
+static bool is_legal(const unsigned long *ips, unsigned long nr, const struct chain *below)
+{
+	const struct chain_function *top = chain_function_at(ips[0]);
+	const void *caller = NULL;
+	unsigned int from = 0;
+
+	/* Of C functions test_clock() alone is seen; it calls chain_call(). */
+	if (!nr || (!top && (ips[0] < (unsigned long)__executable_start ||
+			     ips[0] >= (unsigned long)etext)))
+		return false;
+	if (!top)
+		from = 2;
+	else if (top->start == (unsigned long)chain_call)
+		from = 1;
+	else if (top->start == (unsigned long)inner)
+		caller = outer_return;
+	if (has_below(ips, nr, caller, below, from))
+		return true;
+#ifdef SFRAME
+	return false;
+#else
+	/* Where a function has no frame yet, or no more, its caller is not seen. */
+	return has_below(ips, nr, NULL, below, caller ? 0 : from + 1);
+#endif
 }
 
 /* Samples at any place of probed functions and of what the kernel adds to them. */
@@ -463,6 +552,7 @@ static void test_clock(void)
 		QUIET_RETURN(outer), QUIET_RETURN(inner),
 		QUIET_ENTRY(nop10_at), QUIET_ENTRY(sub_at),
 	};
+	void (*const functions[])(int depth) = { outer, probed_nop10, probed_sub };
 	struct perf_event_attr clock = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
@@ -470,7 +560,8 @@ static void test_clock(void)
 		.disabled = 1,
 	};
 	unsigned long *words = sampler.words;
-	unsigned int nr = 0, bad = 0, elsewhere = 0;
+	unsigned int nr = 0, bad = 0, elsewhere = 0, lost = 0;
+	static struct chain below;
 	int error;
 
 	ENTER();
@@ -481,13 +572,12 @@ static void test_clock(void)
 	while (!error && (nr < CLOCK_SAMPLES || (!elsewhere && nr < 20 * CLOCK_SAMPLES))) {
 		int type;
 
-		ioctl(events[0], PERF_EVENT_IOC_ENABLE, 0);
-		for (int i = 0; i < 100; i++) {
-			chain_call(outer, 0);
-			chain_call(probed_nop10, 0);
-			chain_call(probed_sub, 0);
-		}
-		ioctl(events[0], PERF_EVENT_IOC_DISABLE, 0);
+		/* Nothing else is called while the clock runs, but in one place. */
+		__nolibc_syscall3(__NR_ioctl, events[0], PERF_EVENT_IOC_ENABLE, 0);
+		for (int i = 0; i < 300; i++)
+			chain_call(functions[i % ARRAY_SIZE(functions)], 0);
+		__nolibc_syscall3(__NR_ioctl, events[0], PERF_EVENT_IOC_DISABLE, 0);
+		get_below(&below);
 		while ((type = sampler_record(&sampler)) > 0) {
 			if (type == PERF_RECORD_SAMPLE) {
 				elsewhere += words[0] < 1UL << 47 &&
@@ -495,27 +585,25 @@ static void test_clock(void)
 					      words[0] >= (unsigned long)etext);
 			} else if (type == PERF_RECORD_CALLCHAIN_DEFERRED) {
 				nr++;
-				if (!is_legal(&words[2], words[1]) && !bad++) {
+				if (!is_legal(&words[2], words[1], &below) && !bad++) {
 					for (unsigned long i = 0; i < words[1]; i++)
 						ksft_print_msg("%lu: 0x%lx\n", i, words[2 + i]);
 				}
+			} else if (type == PERF_RECORD_LOST) {
+				lost += words[1];
 			}
 		}
 	}
 	close_events();
-	ksft_print_msg("%u stacks, %u of them not legal; %u samples outside of the program\n",
-		       nr, bad, elsewhere);
-	ksft_test_result(!error && nr >= CLOCK_SAMPLES && !bad && elsewhere,
+	ksft_print_msg("%u stacks, %u of them not legal; %u samples outside of the program; "
+		       "%u records lost\n", nr, bad, elsewhere, lost);
+	ksft_test_result(!error && nr >= CLOCK_SAMPLES && !bad && elsewhere && !lost,
 			 "stacks at any place\n");
 	LEAVE();
 }
 
 int main(void)
 {
-	/* Handler, SA_RESTORER, restorer, and no other signal is blocked. */
-	const unsigned long action[] = {
-		(unsigned long)handler, 0x04000000, (unsigned long)restorer, 0,
-	};
 	const struct probe probe = ENTRY(inner);
 	int error;
 
@@ -530,15 +618,17 @@ int main(void)
 		ksft_exit_skip("no deferred stacks of uprobes: errno %d; see config\n", error);
 	if (error)
 		ksft_exit_fail_msg("cannot open a uprobe: errno %d\n", error);
-	if (syscall(__NR_rt_sigaction, SIGNAL_ILL, action, NULL, sizeof(action[0])))
+	if (!take_signal(SIGNAL_ILL, handler))
 		ksft_exit_fail_msg("cannot take a signal: errno %d\n", errno);
 
-	ksft_set_plan(ARRAY_SIZE(scenarios) + 6);
+	ksft_set_plan(ARRAY_SIZE(scenarios) + 8);
 	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++)
 		ksft_test_result(run(&scenarios[i]), "%s\n", scenarios[i].name);
 	test_stop_in_probe();
 	test_stop_in_trampoline();
 	test_stop_in_return();
+	test_signal_in_return();
+	test_signal_in_trampoline();
 	test_stop_in_slot();
 	test_fault();
 	test_clock();

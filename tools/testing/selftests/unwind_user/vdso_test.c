@@ -10,6 +10,8 @@
 #include <linux/auxvec.h>
 #include <linux/elf.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/prctl.h>
+#include <linux/unwind_tables.h>
 
 #include "../kselftest.h"
 #include "chain.h"
@@ -63,6 +65,28 @@ static void expect_callers(struct chain *chain)
 	expect(chain, (unsigned long)start_return);
 }
 
+/*
+ * How many frames on top are in the vDSO: each of them but the first is right behind
+ * a call of a function of the vDSO. Others do not count, and so are not expected.
+ */
+static unsigned int vdso_frames(const struct chain *chain)
+{
+	unsigned int nr = 0;
+
+	while (nr < chain->nr && in_vdso(chain->ips[nr])) {
+		const unsigned char *code = (const unsigned char *)chain->ips[nr];
+		int offset;
+
+		if (nr) {
+			memcpy(&offset, code - sizeof(offset), sizeof(offset));
+			if (code[-5] != 0xe8 || !in_vdso(chain->ips[nr] + offset))
+				break;
+		}
+		nr++;
+	}
+	return nr;
+}
+
 static bool is_same(const struct chain *chain, unsigned int from, const struct chain *expected)
 {
 	return chain->nr - from == expected->nr &&
@@ -107,10 +131,8 @@ static int judge(const char *error, const struct chain *chain, unsigned int from
 /* The sampled instructions of the vDSO, then all callers. Adds @expected's first. */
 static int judge_vdso(const char *error, const struct chain *chain, struct chain *expected)
 {
-	unsigned int from = 0;
+	unsigned int from = vdso_frames(chain);
 
-	while (from < chain->nr && in_vdso(chain->ips[from]))
-		from++;
 	memmove(expected->ips + 1, expected->ips, expected->nr * sizeof(expected->ips[0]));
 	expected->ips[0] = (unsigned long)chain_vdso_return;
 	expected->nr++;
@@ -219,8 +241,7 @@ static void judge_any(const struct chain *chain, const struct chain *expected,
 
 	if (in_vdso(ip)) {
 		count->in_vdso++;
-		while (from < chain->nr && in_vdso(chain->ips[from]))
-			from++;
+		from = vdso_frames(chain);
 		good = from < chain->nr && chain->ips[from] == (unsigned long)chain_vdso_return &&
 		       is_same(chain, from + 1, expected);
 	} else if (ip >= (unsigned long)chain_vdso_start && ip < (unsigned long)chain_vdso_end) {
@@ -382,6 +403,44 @@ static bool overwrite_table(void)
 	return true;
 }
 
+/* The process says itself what the vDSO's functions are: such that nobody calls. */
+static bool register_other_table(void)
+{
+	static struct {
+		unsigned short magic;
+		unsigned char version, flags, abi;
+		signed char fixed_fp, fixed_ra;
+		unsigned char aux_len;
+		unsigned int functions, rows, rows_len, index_at, rows_at;
+		unsigned int start[2], size, row_at;
+		unsigned char row[7];
+	} other;
+	const long start = vdso - (unsigned long)&other;
+	struct unwind_table ranges = {
+		.text_start = vdso,
+		.text_end = vdso + vdso_size,
+		.table_start = (unsigned long)&other,
+		.table_end = (unsigned long)&other + sizeof(other),
+		.format = UNWIND_TABLE_SFRAME,
+	};
+
+	other.magic = 0xdee2;
+	other.version = 3;
+	other.flags = 1;	/* sorted */
+	other.abi = 3;		/* AMD64 */
+	other.fixed_ra = -8;
+	other.functions = 1;
+	other.rows = 1;
+	other.rows_len = sizeof(other.row);
+	other.rows_at = 16;
+	memcpy(other.start, &start, sizeof(start));
+	other.size = vdso_size;
+	/* One row, which has no words. */
+	other.row[0] = 1;
+	return syscall(__NR_prctl, PR_UNWIND_TABLES, PR_UNWIND_TABLES_REGISTER, &ranges, 1,
+		       sizeof(ranges)) == 1;
+}
+
 /* Other code where the vDSO was, which happens to be the same. */
 static bool replace(void)
 {
@@ -467,7 +526,7 @@ int main(void)
 	if (!error)
 		sampler_close(&sampler);
 
-	ksft_set_plan(8);
+	ksft_set_plan(9);
 	ksft_test_result(!sample_syscall(), "a system call of the vDSO's\n");
 	ksft_test_result(!sample_entry(), "the first instruction of a function\n");
 	test_anywhere();
@@ -475,6 +534,8 @@ int main(void)
 	test_child("stacks after the vDSO was moved", move, sample_both);
 	test_child("stacks with the process's copy of the table overwritten",
 		   overwrite_table, sample_both);
+	test_child("stacks with a table of the process's own for the vDSO",
+		   register_other_table, sample_both);
 	test_child("stacks with other code where the vDSO was", replace, sample_entry_without);
 	test_switch();
 	ksft_finished();

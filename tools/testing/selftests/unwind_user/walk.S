@@ -142,6 +142,7 @@ label restorer
 	movq	$__NR_rt_sigreturn, %rax
 	syscall
 	hlt
+	known_code restorer
 
 	.balign	16
 	nop
@@ -149,6 +150,7 @@ label restorer_short
 	movl	$__NR_rt_sigreturn, %eax
 	syscall
 	hlt
+	known_code restorer_short
 
 /*
  * Another one, described as glibc's is: with the mark, from the byte before it

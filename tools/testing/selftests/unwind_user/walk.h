@@ -12,6 +12,7 @@ void chain_aligned(int depth);
 void chain_r10(int depth);
 void chain_aligned_top(int depth);
 void chain_tail(int depth);
+void tail_inner(void);
 void chain_undescribed(int depth);
 extern const char chain_aligned_return[], chain_r10_ip[], chain_aligned_top_ip[];
 extern const char chain_tail_return[], undescribed_return[], chain_undescribed_return[];

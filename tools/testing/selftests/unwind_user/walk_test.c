@@ -2,7 +2,7 @@
 /*
  * Deferred user stacks of all shapes: values in any register, signal frames,
  * other stacks. Each is sampled in one place, where it is known exactly, and then
- * wherever a clock strikes, where it must be one of those that there are.
+ * wherever a clock strikes, where its callers must be those of the function there.
  */
 #include "nolibc.h"
 
@@ -45,6 +45,10 @@ struct walk {
 	enum how how;
 	/* Whether all its code is described, so that all its stacks are known. */
 	bool described;
+	/* At times in the place of the topmost function. */
+	void (*instead)(void);
+	/* Whether its stack goes on in another mapping at times: that is a guess. */
+	bool crosses;
 };
 
 static const struct walk walks[] = {
@@ -55,7 +59,7 @@ static const struct walk walks[] = {
 	{ { "CFA in another register on top", chain_r10, 0,
 	    { chain_r10_ip } }, .described = true },
 	{ { "tail call", chain_tail, 0,
-	    { leaf_bad_fp_ip, chain_tail_return } }, .described = true },
+	    { leaf_bad_fp_ip, chain_tail_return } }, .described = true, .instead = tail_inner },
 	{ { "assembly that is not described", chain_undescribed, 0,
 	    { leaf_ip, undescribed_return, chain_undescribed_return },
 	    .guessed = true } },
@@ -98,13 +102,13 @@ static const struct walk walks[] = {
 
 	{ { "coroutine", chain_coroutine, 0,
 	    { leaf_bad_fp_ip, handler_return, restorer, coroutine_ud2 }, true },
-	  restorer, .described = true },
+	  restorer, .described = true, .crosses = true },
 	{ { "coroutine, signal on a higher stack", chain_coroutine, 0,
 	    { leaf_bad_fp_ip, handler_return, restorer, coroutine_ud2 }, true },
-	  restorer, ON_A_HIGHER_STACK, .described = true },
-	{ { "frame in another mapping", chain_left, 0,
-	    { leaf_ip, chain_left_return }, true, PERF_CALLCHAIN_END_BAD_FRAME },
-	  .described = true },
+	  restorer, ON_A_HIGHER_STACK, .described = true, .crosses = true },
+	{ { "frame in another mapping above", chain_left, 0,
+	    { leaf_ip, chain_left_return }, .guessed = true },
+	  .described = true, .crosses = true },
 	{ { "frame pointers in a circle", chain_cycle, 0,
 	    { leaf_ip, undescribed_return, cycle_return, undescribed_return, cycle_return },
 	    true, PERF_CALLCHAIN_END_NO_INFO, true } },
@@ -156,12 +160,11 @@ static int walk_once(const struct walk *walk)
 	return ret;
 }
 
-/* All that may be behind the topmost address: one of these from some place on. */
+/* The stacks that there may be. */
 struct possible {
+	const struct walk *walk;
+	/* With all of the scenario's functions, and with none of them. */
 	struct chain scenario, callers;
-	bool ends;
-	/* How such a stack ends. */
-	unsigned char end;
 };
 
 /* Once its handler is done, what a signal interrupted goes on behind the ud2. */
@@ -173,39 +176,54 @@ static bool is_same(unsigned long ip, unsigned long expected)
 	       (ip == expected + sizeof(ud2) && !memcmp((void *)expected, ud2, sizeof(ud2)));
 }
 
-static bool is_tail_of(const struct chain *chain, const struct chain *whole)
+/* Whether all below the topmost frame is what a whole stack has from @from on. */
+static bool has_below(const struct chain *chain, const struct chain *whole, unsigned int from)
 {
 	unsigned int nr = chain->nr - 1;
 
-	if (nr > whole->nr)
+	if (nr != whole->nr - from)
 		return false;
 	for (unsigned int i = 0; i < nr; i++) {
-		if (!is_same(chain->ips[1 + i], whole->ips[whole->nr - nr + i]))
+		if (!is_same(chain->ips[1 + i], whole->ips[from + i]))
 			return false;
 	}
 	return true;
 }
 
-/* All stacks are complete but those of the scenario that ends elsewhere. */
-static bool ends_possibly(const struct chain *chain, const struct possible *possible)
+/* Whether a stack is a whole one from the topmost frame's function on. */
+static bool is_part_of(const struct chain *chain, const struct chain *whole)
 {
-	bool first = chain->ips[chain->nr - 1] == (unsigned long)start_return;
+	const struct chain_function *top = chain_function_at(chain->ips[0]);
 
-	if (chain->guessed)
-		return false;
-	if (first || !possible->end)
-		return chain->end == PERF_CALLCHAIN_END_COMPLETE;
-	return chain->end == possible->end;
+	for (unsigned int i = 0; i < whole->nr; i++) {
+		if (chain_function_at(whole->ips[i]) == top && has_below(chain, whole, i + 1))
+			return true;
+	}
+	return false;
+}
+
+static bool has_possible_callers(const struct chain *chain, const struct possible *possible)
+{
+	const struct chain_function *top = chain_function_at(chain->ips[0]);
+	const struct walk *walk = possible->walk;
+
+	/* No function in C but walk_by_clock() is seen, which has called chain_call(). */
+	if (!top)
+		return has_below(chain, &possible->callers, 2);
+	if (top->start == (unsigned long)walk->scenario.chain &&
+	    has_below(chain, &possible->callers, 0))
+		return true;
+	if (top->start == (unsigned long)walk->instead && has_below(chain, &possible->scenario, 1))
+		return true;
+	return is_part_of(chain, &possible->scenario) || is_part_of(chain, &possible->callers);
 }
 
 static bool is_possible(const struct chain *chain, const void *arg)
 {
 	const struct possible *possible = arg;
 
-	/* Without its callers there is no stack but one that ends. */
-	if (chain->nr >= (possible->ends ? 1 : callers.nr + 2) &&
-	    (!chain->end || ends_possibly(chain, possible)) &&
-	    (is_tail_of(chain, &possible->scenario) || is_tail_of(chain, &possible->callers)))
+	if (chain->nr && chain->end == PERF_CALLCHAIN_END_COMPLETE &&
+	    (!chain->guessed || possible->walk->crosses) && has_possible_callers(chain, possible))
 		return true;
 	ksft_print_msg("not a stack that there is, %u frames, end %u, guessed %d:\n",
 		       chain->nr, chain->end, chain->guessed);
@@ -217,12 +235,11 @@ static bool is_possible(const struct chain *chain, const void *arg)
 /* What is below walk_by_clock(), and on top of that the scenario. */
 static void expect_possible(const struct walk *walk, struct possible *possible)
 {
-	possible->ends = walk->scenario.ends;
-	possible->end = walk->scenario.end;
+	possible->walk = walk;
 	possible->scenario.nr = 0;
 	for (unsigned int i = 0; walk->scenario.labels[i]; i++)
 		expect(&possible->scenario, walk->scenario.labels[i]);
-	if (!possible->ends)
+	if (!walk->scenario.ends)
 		expect_callers(&possible->scenario);
 	possible->callers.nr = 0;
 	expect_callers(&possible->callers);

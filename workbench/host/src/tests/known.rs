@@ -5,7 +5,8 @@
 use super::generator::preamble;
 use super::words::to_bytes;
 use super::{ARCHES, ENOUGH, lookup, rule};
-use crate::parse::{Error, Reason, Register, Rule, Value};
+use crate::parse::sframe::Reason;
+use crate::parse::{Error, Register, Rule, Value};
 use crate::tests::memory::Memory;
 use crate::vectors::Arch;
 
@@ -186,13 +187,54 @@ fn end_of_address_space() {
         let expected = Err(Reason::FunctionStart.at(0x1c));
         assert_eq!(rule(arch, &table, base + 1, u64::MAX), expected);
 
-        // An entry at address 2^64 - 1 counts from there, one at 2^64 from nowhere.
+        // Addresses wrap: that of an entry as well as what counts from there.
         let mut table = one_row(arch, &[(0, 0x10)]);
         table[3] = 5;
         table[0x1c..0x24].copy_from_slice(&to_bytes(arch, -0x100_i64 as u64, 8));
-        let base = u64::MAX - 0x1c;
-        let found = rule(arch, &table, base, u64::MAX - 0x100);
-        assert_eq!(found, Ok(cfa_at(arch, 8)));
-        assert_eq!(rule(arch, &table, base + 1, u64::MAX - 0xff), expected);
+        for base in [u64::MAX - 0x1c, u64::MAX - 0x1b, u64::MAX] {
+            let start = base.wrapping_add(0x1c).wrapping_sub(0x100);
+            assert_eq!(rule(arch, &table, base, start), Ok(cfa_at(arch, 8)));
+            assert_eq!(rule(arch, &table, base, start - 1), Err(Error::NotFound));
+        }
+    }
+}
+
+/// The row behind the one that is found is looked at, too, and the same of it whatever the width of
+/// starts, and wherever it stands.
+#[test]
+fn next_row() {
+    for arch in ARCHES {
+        for (code, width) in [(0, 1), (1, 2), (2, 4)] {
+            for good in 1..40_u8 {
+                let mut rows = to_bytes(arch, u64::from(good) + 1, 2);
+                rows.extend([code, 0, 0]);
+                for start in 0..=good {
+                    rows.extend(to_bytes(arch, start.into(), width));
+                    // One word of one byte.
+                    rows.extend([3, 8]);
+                }
+                let info = rows.len() - 2;
+                let table_of = |info_byte: u8| {
+                    let mut rows = rows.clone();
+                    rows[info] = info_byte;
+                    table(arch, &[(0, 0x100)], &rows)
+                };
+                let find = |info_byte, pc| rule(arch, &table_of(info_byte), BASE, pc);
+                let before = TEXT + u64::from(good) - 1;
+                let place = (28 + 16 + info) as u64;
+
+                assert_eq!(find(3, before), Ok(cfa_at(arch, 8)));
+                assert_eq!(find(3, before + 1), Ok(cfa_at(arch, 8)));
+                for pc in [before, before + 1] {
+                    // A width of words that is none, and bits without words.
+                    assert_eq!(find(0x63, pc), Err(Reason::WordWidth.at(place)));
+                    assert_eq!(find(0x41, pc), Err(Reason::RowInfo.at(place)));
+                }
+                if good > 1 {
+                    // The one behind that is not looked at.
+                    assert_eq!(find(0x63, before - 1), Ok(cfa_at(arch, 8)));
+                }
+            }
+        }
     }
 }

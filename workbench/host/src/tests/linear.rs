@@ -226,16 +226,15 @@ impl Table {
             } else {
                 i128::from(base) + i128::from(entry)
             };
-            let start = from + i128::from(offset);
+            // Addresses wrap, functions do not.
+            let start = (from + i128::from(offset)) as u64;
             let size = number(entry + 8, 4)? as u32;
-            let in_space = |address: i128| u64::try_from(address).ok();
-            in_space(from)?;
-            in_space(start + i128::from(size))?;
+            start.checked_add(size.into())?;
             functions.push(Function::decode(
                 arch,
                 rows,
                 number(entry + 12, 4)?,
-                in_space(start)?,
+                start,
                 size,
             )?);
         }

@@ -4,7 +4,8 @@
 
 use std::cell::Cell;
 
-use crate::parse::{Fault, Reader};
+use crate::parse::{Array, Element, Fault, Lost, Reader};
+use crate::search;
 
 /// How a table behaves when it is read.
 #[derive(Clone, Copy, Debug)]
@@ -127,5 +128,8 @@ impl Reader for Memory<'_> {
             }
         }
         Ok(())
+    }
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+        search::in_reader(self, array, key)
     }
 }

@@ -5,13 +5,13 @@
 //! Each property runs a number of cases that suits it; `PROPTEST_CASES` sets another number for
 //! all, and `PROPTEST_RNG_SEED` makes them the same each time.
 
+mod arrays;
 mod corrupted;
 mod generator;
 mod hostile;
 mod known;
 mod linear;
 mod memory;
-mod packed;
 mod real;
 mod rules;
 mod unreliable;

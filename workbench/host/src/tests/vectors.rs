@@ -3,12 +3,13 @@
 //! The vectors that the kernel's own tests use.
 
 use super::{ARCHES, decode, rule};
-use crate::parse::{Error, Reason};
+use crate::parse::sframe::Reason;
+use crate::parse::{self, Error};
 use crate::vectors::{Bytes, TABLES, Table, Vector};
 
 /// The bytes, in a piece of memory.
 fn bytes(bytes: &Bytes<'_>) -> Vec<u8> {
-    (0..bytes.len).map_while(|at| bytes.get(at)).collect()
+    bytes.first(bytes.len).collect()
 }
 
 /// Calls `test` with every table that is a change of another one, and how it differs.
@@ -71,7 +72,8 @@ fn every_reason() {
 
     changed(|_, vector, _, _| {
         if let Err(Error::Malformed(malformed)) = vector.expected.result() {
-            seen.push(malformed.reason);
+            let parse::Reason::SFrame(reason) = malformed.reason;
+            seen.push(reason);
         }
     });
     for reason in Reason::ALL {
@@ -79,12 +81,13 @@ fn every_reason() {
     }
 }
 
-/// What is counted and told of reasons: each has a number and a text of its own.
+/// What is counted and told of reasons: each has a number, a name and a text of its own.
 #[test]
 fn reasons_differ() {
     for (nth, reason) in Reason::ALL.iter().enumerate() {
         for other in &Reason::ALL[..nth] {
             assert_ne!(*reason as u8, *other as u8);
+            assert_ne!(reason.name(), other.name());
             assert_ne!(reason.text(), other.text());
         }
     }
@@ -100,7 +103,8 @@ fn other_architectures() {
                 else {
                     panic!("{} for {arch:?}", table.name);
                 };
-                assert!(matches!(malformed.reason, Reason::Abi | Reason::ByteOrder));
+                let parse::Reason::SFrame(reason) = malformed.reason;
+                assert!(matches!(reason, Reason::Abi | Reason::ByteOrder));
             }
             assert_eq!(decode(arch, table.bytes, table.base), None);
         }

@@ -77,9 +77,14 @@ fn progress(inputs: &[Input]) -> Result<ProgressBar> {
     Ok(ProgressBar::new(addresses).with_style(style))
 }
 
-fn line(name: &str, report: &Report) -> Vec<String> {
+fn line(name: &str, report: &Report, has_sframe_tool: bool) -> Vec<String> {
     let pcs = |agreement: &Agreement| format!("{} / {}", agreement.equal, agreement.known_total());
-    let dwarf = report.dwarf.as_ref().map_or("SKIP".into(), |dwarf| {
+    let missing = if has_sframe_tool {
+        "no .eh_frame"
+    } else {
+        "SKIP"
+    };
+    let dwarf = report.dwarf.as_ref().map_or(missing.into(), |dwarf| {
         let known: Vec<String> = dwarf
             .known
             .iter()
@@ -161,7 +166,12 @@ fn run() -> Result<u64> {
         "DWARF places equal / known",
     ];
     let mut lines = vec![titles.map(String::from).to_vec()];
-    lines.extend(reports.iter().map(|(name, report)| line(name, report)));
+    let has_sframe_tool = arguments.sframe_tool.is_some();
+    lines.extend(
+        reports
+            .iter()
+            .map(|(name, report)| line(name, report, has_sframe_tool)),
+    );
     print!("{}", table::format(&lines, 2));
     let reports = reports.iter().map(|(_, report)| report);
     print_known(

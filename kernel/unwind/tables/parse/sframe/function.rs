@@ -6,16 +6,13 @@ use super::{
     super::{
         reader::take,
         Budget,
+        Element,
         Error,
-        Reader,
-        Reason, //
+        Reader, //
     },
     abi::Abi,
     header::Header,
-    search::{
-        Lost,
-        Place, //
-    }, //
+    reason::Reason, //
 };
 
 /// An entry of the index.
@@ -38,10 +35,15 @@ impl Function {
     /// with the next one, and the order among equals is arbitrary.
     const EQUALS: u32 = 8;
 
-    /// The function at a place.
+    /// The function whose entry a search of the index has found.
     #[inline(always)]
-    pub(super) fn at<A: Abi>(header: &Header<A>, place: &Place) -> Result<Self, Error> {
-        Self::new::<A>(Self::entry(header, place.nth), place.start, place.rest)
+    pub(super) fn from_element<A: Abi>(
+        header: &Header<A>,
+        element: &Element,
+    ) -> Result<Self, Error> {
+        let [size, rows] = element.rest.map(|number| A::u32(number.to_ne_bytes()));
+
+        Self::new(Self::entry(header, element.nth), element.start, size, rows)
     }
 
     /// Finds the function that holds address `pc`, which this one does not, among those before it
@@ -71,18 +73,6 @@ impl Function {
             }
         }
         Err(Error::NotFound)
-    }
-
-    /// The error of a search that was lost.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn lost<A>(header: &Header<A>, lost: Lost) -> Error {
-        match lost {
-            Lost::NotFound => Error::NotFound,
-            Lost::Fault => Error::Fault,
-            Lost::Beyond(nth) => Reason::FunctionStart.at(Self::entry(header, nth)),
-            Lost::Unsorted(nth) => Reason::Unsorted.at(Self::entry(header, nth)),
-        }
     }
 
     /// Where its entry says where its rows are, in bytes from the start of the table.
@@ -128,22 +118,18 @@ impl Function {
         let bytes = &mut bytes.as_slice();
         let truncated = || Reason::Layout.at(entry);
         let offset = A::i64(take(bytes).ok_or_else(truncated)?);
-        let start = Self::start_of(header, base, entry, offset)
-            .ok_or_else(|| Reason::FunctionStart.at(entry))?;
+        let size = A::u32(take(bytes).ok_or_else(truncated)?);
+        let rows = A::u32(take(bytes).ok_or_else(truncated)?);
+        let from = if header.pc_relative { entry } else { 0 };
 
-        Self::new::<A>(entry, start, take(bytes).ok_or_else(truncated)?)
+        // The same address that a search of the index compares.
+        let start = base.wrapping_add(from).wrapping_add_signed(offset);
+        Self::new(entry, start, size, rows)
     }
 
-    /// The function that starts at `start`, with the second half of its entry.
+    /// The function of `size` bytes at `start` whose rows are at byte `rows` of all.
     #[inline(always)]
-    fn new<A: Abi>(
-        entry: u64,
-        start: u64,
-        rest: [u8; Self::ENTRY_SIZE / 2],
-    ) -> Result<Self, Error> {
-        let [s0, s1, s2, s3, r0, r1, r2, r3] = rest;
-        let (size, rows) = (A::u32([s0, s1, s2, s3]), A::u32([r0, r1, r2, r3]));
-
+    fn new(entry: u64, start: u64, size: u32, rows: u32) -> Result<Self, Error> {
         if start.checked_add(u64::from(size)).is_none() {
             return Err(Reason::FunctionStart.at(entry));
         }
@@ -154,18 +140,6 @@ impl Function {
             rows,
         })
     }
-
-    /// The address that the entry at byte `entry` of the table says by `offset`.
-    pub(super) fn start_of<A>(
-        header: &Header<A>,
-        base: u64,
-        entry: u64,
-        offset: i64,
-    ) -> Option<u64> {
-        let from = if header.pc_relative { entry } else { 0 };
-
-        base.checked_add(from)?.checked_add_signed(offset)
-    }
 }
 
 impl<A: Abi> Header<A> {
@@ -174,7 +148,6 @@ impl<A: Abi> Header<A> {
     /// # Errors
     ///
     /// [`Error::NotFound`] if there are not so many; else as [`Header::rule`].
-    #[allow(dead_code, reason = "for tests and tools")]
     pub(crate) fn function<R: Reader>(
         &self,
         reader: &R,

@@ -2,25 +2,23 @@
 
 //! The header: "SFrame Section", "SFrame Preamble" and "SFrame Header" of the specification.
 
-use core::{
-    marker::PhantomData,
-    mem::MaybeUninit, //
-};
+use core::marker::PhantomData;
 
 use super::{
     super::{
         reader::take,
+        Array,
         Budget,
         Error,
+        Lost,
         Reader,
-        Reason,
         Rule, //
     },
     abi::Abi,
     function::Function,
     quick,
+    reason::Reason,
     row::Walk,
-    search::Place,
     window::Window, //
 };
 
@@ -34,10 +32,7 @@ const SIZE: usize = 28;
 /// - The index, `functions` entries of [`Function::ENTRY_SIZE`] bytes from byte `index`, and the
 ///   rows, `rows_len` bytes from byte `rows`, lie inside the length that the table was said to
 ///   have, do not overlap each other or the header, and end below 2^63.
-///
-/// The layout is for C, where a kernel searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
 pub(crate) struct Header<A> {
     /// Where the index starts, in bytes from the start of the table.
     pub(super) index: u64,
@@ -118,12 +113,13 @@ impl<A: Abi> Header<A> {
         let index_offset = A::u32(take(bytes).ok_or_else(truncated)?);
         let rows_offset = A::u32(take(bytes).ok_or_else(truncated)?);
 
-        // None of this can overflow: all terms are below 2^36.
-        let end = SIZE as u64 + u64::from(aux_len);
-        let index = end + u64::from(index_offset);
-        let index_end = index + u64::from(functions) * Function::ENTRY_SIZE as u64;
-        let rows = end + u64::from(rows_offset);
-        let rows_end = rows + u64::from(rows_len);
+        // None of this wraps: all terms are at most 2^36.
+        let end = (SIZE as u64).wrapping_add(aux_len.into());
+        let index = end.wrapping_add(index_offset.into());
+        let index_len = u64::from(functions).wrapping_mul(Function::ENTRY_SIZE as u64);
+        let index_end = index.wrapping_add(index_len);
+        let rows = end.wrapping_add(rows_offset.into());
+        let rows_end = rows.wrapping_add(rows_len.into());
         if index_end > len {
             return Err(Reason::Layout.at(0x14));
         }
@@ -147,13 +143,11 @@ impl<A: Abi> Header<A> {
     }
 
     /// How many functions the table has.
-    #[allow(dead_code, reason = "for tests and tools")]
     pub(crate) fn functions(&self) -> u32 {
         self.functions
     }
 
     /// How many bytes the table has, of those that it may use.
-    #[allow(dead_code, reason = "for tests and tools")]
     pub(crate) fn table_len(&self) -> u64 {
         let index_len = u64::from(self.functions).saturating_mul(Function::ENTRY_SIZE as u64);
         let index_end = self.index.saturating_add(index_len);
@@ -167,6 +161,9 @@ impl<A: Abi> Header<A> {
     ///
     /// [`Error::NotFound`] if the table says nothing about `pc`; [`Error::Fault`],
     /// [`Error::Malformed`] or [`Error::Budget`] if what it says cannot be had.
+    // A kernel calls this in one place for each reader. Its tests do so in others, and without this
+    // the compiler would inline it in none.
+    #[inline(always)]
     pub(crate) fn rule<R: Reader>(
         &self,
         reader: &R,
@@ -174,30 +171,59 @@ impl<A: Abi> Header<A> {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        let mut place = MaybeUninit::uninit();
-
         budget.spend(Budget::FIND)?;
-        let place = match reader.find(self, base, pc, &mut place) {
-            Ok(place) => place,
-            Err(lost) => return Err(Function::lost(self, lost)),
+        let element = match reader.bisect(&self.index(base), pc) {
+            Ok(element) => element,
+            Err(lost) => return Err(self.lost(lost)),
         };
-        let function = Function::at(self, place)?;
+        let function = Function::from_element(self, &element)?;
         if !function.holds(pc) {
-            let rule = self.rule_of_hidden(reader, base, pc, place, budget)?;
+            let rule = self.rule_of_hidden(reader, base, pc, &function, budget)?;
             return Ok(rule);
         }
 
+        let mut window = Window::new(self, reader);
+        window.open(function.rows)?;
         // The function holds `pc`, so this is below its size.
         let wanted = pc.wrapping_sub(function.start) as u32;
-        if let Some(rule) = quick::rule::<A>(place, function.size, wanted) {
+        if let Some(rule) = quick::rule(&window, function.size, wanted) {
             return Ok(rule);
         }
-        // Not as it comes back: the usual rule need not be where an unusual one is put.
-        let rule = self.rule_at(reader, pc, place, budget)?;
+        // Through a variable: `rule_in` would make the caller's result in memory, for both ways.
+        let rule = Self::rule_in(&mut window, pc, &function, budget)?;
         Ok(rule)
     }
 
-    /// The same if the function at `place` does not hold `pc`.
+    /// The index, of the table that stands at address `base`.
+    #[inline(always)]
+    fn index(&self, base: u64) -> Array {
+        Array {
+            place: self.index,
+            origin: if self.pc_relative {
+                base.wrapping_add(self.index)
+            } else {
+                base
+            },
+            count: self.functions,
+            wide: true,
+            relative: self.pc_relative,
+            swapped: A::BIG_ENDIAN != cfg!(target_endian = "big"),
+        }
+    }
+
+    /// The error of a search in the index.
+    #[cold]
+    #[inline(never)]
+    fn lost(&self, lost: Lost) -> Error {
+        match lost {
+            Lost::NotFound => Error::NotFound,
+            Lost::Fault => Error::Fault,
+            Lost::Unsorted(nth) => Reason::Unsorted.at(Function::entry(self, nth)),
+        }
+    }
+
+    /// The rule that holds at `pc`, which `last` does not hold, the last function that starts at or
+    /// below it.
     #[cold]
     #[inline(never)]
     fn rule_of_hidden<R: Reader>(
@@ -205,37 +231,22 @@ impl<A: Abi> Header<A> {
         reader: &R,
         base: u64,
         pc: u64,
-        place: &Place,
+        last: &Function,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        let last = Function::at(self, place)?;
         let function = last.hidden(self, reader, base, pc, budget)?;
 
-        self.rule_in(reader, pc, &function, budget)
+        Self::rule_in(&mut Window::new(self, reader), pc, &function, budget)
     }
 
-    /// The same if the function at `place` does hold `pc`, whatever it is like.
+    /// The rule that holds at `pc` in the function that does, whatever it is like.
     #[inline(never)]
-    fn rule_at<R: Reader>(
-        &self,
-        reader: &R,
-        pc: u64,
-        place: &Place,
-        budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        self.rule_in(reader, pc, &Function::at(self, place)?, budget)
-    }
-
-    /// The rule that holds at `pc` in the function that does.
     fn rule_in<R: Reader>(
-        &self,
-        reader: &R,
+        window: &mut Window<'_, A, R>,
         pc: u64,
         function: &Function,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        let mut window = Window::new(self, reader);
-
-        Walk::start(function, &mut window)?.rule_at(&mut window, pc, budget)
+        Walk::start(function, window)?.rule_at(window, pc, budget)
     }
 }

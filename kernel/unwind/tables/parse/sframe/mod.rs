@@ -12,8 +12,9 @@
 //!   H + freoff    the rows: for each function an attribute of 5 bytes, then its rows (FRE)
 //! ```
 //!
-//! [`Header`] is read once per table. Then [`Header::rule`] finds the function of an address by
-//! binary search and the row by a scan, for rows are of variable size and have no index.
+//! [`Header`] is read once per table. Then [`Header::rule`] finds the function of an address by a
+//! search of the index, which is an [`Array`](super::Array), and the row by a scan: rows have
+//! different sizes and no index.
 //!
 //! The architecture is a type, an [`Abi`]: all three are understood everywhere.
 //!
@@ -26,28 +27,22 @@ mod abi;
 mod function;
 mod header;
 mod quick;
+mod reason;
 mod row;
-mod search;
 mod window;
 mod words;
 
-#[allow(unused_imports, reason = "an architecture needs but its own")]
 pub(crate) use abi::{
     AArch64,
     Abi,
     Amd64,
     S390x, //
 };
-#[allow(unused_imports, reason = "for tests and tools")]
 pub(crate) use function::Function;
 pub(crate) use header::Header;
-#[allow(unused_imports, reason = "for tests and tools")]
+pub(crate) use reason::Reason;
 pub(crate) use row::{
     Attribute,
     Row,
     Rows, //
-};
-pub(crate) use search::{
-    Lost,
-    Place, //
 };

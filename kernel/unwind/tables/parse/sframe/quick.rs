@@ -6,31 +6,38 @@
 //! or wrong, is left to a [`Walk`](super::row::Walk), which has an answer for everything.
 
 use super::{
-    super::Rule,
+    super::{
+        Reader,
+        Rule, //
+    },
     abi::Abi,
     row::{
         Attribute,
         Lengths,
         Width, //
     },
-    search::{
-        Place,
-        FIRST,
-        PEEK, //
+    window::{
+        Window,
+        FIRST, //
     },
     words::default_rule, //
 };
 
-/// The rule of the row for `wanted`, counted from the start of a function of `size` bytes at
-/// `place`. None says nothing.
+/// The rule of the row for `wanted`, counted from the start of a function of `size` bytes whose
+/// attribute and rows `window` was opened at.
+///
+/// `None` only means that a [`Walk`](super::row::Walk) has to decide.
 ///
 /// These few rows are paid for with the search.
 #[inline(always)]
-pub(super) fn rule<A: Abi>(place: &Place, size: u32, wanted: u32) -> Option<Rule> {
-    let bytes = &place.bytes;
+pub(super) fn rule<A: Abi, R: Reader>(
+    window: &Window<'_, A, R>,
+    size: u32,
+    wanted: u32,
+) -> Option<Rule> {
     // Where a row may start, so that its information byte is there.
-    let last = (place.filled as usize).checked_sub(2)?.min(FIRST - 2);
-    let mut left = Attribute::rows_of_usual::<A>(*bytes.first_chunk()?)?;
+    let last = window.filled().checked_sub(2)?.min(FIRST - 2);
+    let mut left = Attribute::rows_of_usual::<A>(window.at(0)?)?;
     let mut at = Attribute::SIZE;
     let mut before = -1;
     let mut found = 0;
@@ -42,17 +49,20 @@ pub(super) fn rule<A: Abi>(place: &Place, size: u32, wanted: u32) -> Option<Rule
         if at > last {
             return None;
         }
-        let (start, info) = A::start_and_info(peek(bytes, at)?, Width::One);
+        let (start, info) = A::start_and_info(window.at(at)?, Width::One);
         left = left.wrapping_sub(1);
+        let length = usize::from(*Lengths::<A>::DEFAULT.get(usize::from(info))?);
+        if length == 0 {
+            return None;
+        }
         if start > wanted {
             if start >= size {
                 return None;
             }
             break;
         }
-        let length = usize::from(*Lengths::<A>::DEFAULT.get(usize::from(info))?);
         // A start of one byte is no negative number.
-        if start as i32 <= before || length == 0 {
+        if start as i32 <= before {
             return None;
         }
         before = start as i32;
@@ -70,12 +80,7 @@ pub(super) fn rule<A: Abi>(place: &Place, size: u32, wanted: u32) -> Option<Rule
     if found == 0 {
         return None;
     }
-    let (_, info) = A::start_and_info(peek(bytes, found)?, Width::One);
+    let (_, info) = A::start_and_info(window.at(found)?, Width::One);
 
-    default_rule::<A>(info, peek(bytes, found.wrapping_add(2))?)
-}
-
-#[inline(always)]
-fn peek(bytes: &[u8; FIRST + PEEK], at: usize) -> Option<[u8; PEEK]> {
-    bytes.get(at..)?.first_chunk().copied()
+    default_rule::<A>(info, window.at(found.wrapping_add(2))?)
 }

@@ -11,12 +11,12 @@ use super::{
         Error,
         Key,
         Reader,
-        Reason,
         Rule, //
     },
     abi::Abi,
     function::Function,
     header::Header,
+    reason::Reason,
     window::Window, //
 };
 
@@ -77,8 +77,8 @@ impl Attribute {
     /// The function is a signal trampoline.
     const SIGNAL: u8 = 1 << 7;
 
-    /// How many rows an attribute speaks of that starts `head`, if it says nothing else: default
-    /// rows, with starts of one byte.
+    /// The number of rows in an attribute, whose first bytes `head` has. `None` if the rows are not
+    /// default ones with starts of one byte, or if anything else is said of them.
     #[inline(always)]
     pub(super) fn rows_of_usual<A: Abi>(head: [u8; 8]) -> Option<u16> {
         let (rows, rest) = if A::BIG_ENDIAN {
@@ -243,9 +243,9 @@ pub(super) struct Walk {
     next: u64,
     /// How many are left.
     left: u32,
-    /// Where the next one may start: behind the last one,
+    /// Where the next one may start at least: behind the start of the last one.
     least: u32,
-    /// and below the end of the function.
+    /// What all must start below: the end of the function or of its block.
     end: u32,
 }
 
@@ -438,7 +438,6 @@ impl Function {
     /// # Errors
     ///
     /// [`Error::Fault`] or [`Error::Malformed`] if its attribute cannot be had.
-    #[allow(dead_code, reason = "for tests and tools")]
     pub(crate) fn rows<'a, A: Abi, R: Reader>(
         &self,
         header: &Header<A>,
@@ -451,7 +450,6 @@ impl Function {
     }
 }
 
-#[allow(dead_code, reason = "for tests and tools")]
 impl<A: Abi, R: Reader> Rows<'_, A, R> {
     /// What holds for all of them.
     pub(crate) fn attribute(&self) -> Attribute {

@@ -7,16 +7,19 @@ use core::marker::PhantomData;
 use super::{
     super::{
         Error,
-        Reader,
-        Reason, //
+        Reader, //
     },
     abi::Abi,
     header::Header,
-    search::PEEK, //
+    reason::Reason, //
 };
 
-/// Bytes of rows that are read at once: most functions have less.
+/// Bytes of rows that are read at once.
 const SIZE: usize = 64;
+/// Bytes of a function's attribute and rows that are read at first: most functions have less.
+pub(super) const FIRST: usize = 40;
+/// Bytes that can be looked at without knowing how many there are.
+const PEEK: usize = 8;
 
 /// The rows of a table, read through a window that moves forward.
 ///
@@ -51,6 +54,36 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         }
     }
 
+    /// Reads the first bytes of a function's attribute and rows, which are said to be at byte `at`
+    /// of the rows. If none are there, the window is empty.
+    #[inline(always)]
+    pub(super) fn open(&mut self, at: u32) -> Result<(), Error> {
+        let at = u64::from(at);
+        let filled = (self.len.saturating_sub(at) as usize).min(FIRST);
+
+        if let Some(bytes) = self
+            .bytes
+            .get_mut(..filled)
+            .filter(|bytes| !bytes.is_empty())
+        {
+            self.reader.read(self.base.saturating_add(at), bytes)?;
+        }
+        // INVARIANT: Just read; `filled` is at most `FIRST`.
+        (self.start, self.filled) = (at, filled);
+        Ok(())
+    }
+
+    /// How many bytes the window has.
+    pub(super) fn filled(&self) -> usize {
+        self.filled
+    }
+
+    /// The bytes of the window from byte `at` on; behind its end they have no meaning.
+    #[inline(always)]
+    pub(super) fn at(&self, at: usize) -> Option<[u8; PEEK]> {
+        self.bytes.get(at..)?.first_chunk().copied()
+    }
+
     /// Whether the rows have bytes `at..at + len`.
     pub(super) fn has(&self, at: u64, len: usize) -> bool {
         at.saturating_add(len as u64) <= self.len
@@ -77,8 +110,8 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
-    /// What the window has, where in it byte `at` of the rows is, and up to where something of
-    /// `len` bytes may start; none if there is nothing of the kind.
+    /// The bytes of the window, where in them byte `at` of the rows is, and the last place where
+    /// something of `len` bytes may start. `None` if it has no `len` bytes from `at` on.
     #[inline(always)]
     pub(super) fn heads(&self, at: u64, len: usize) -> Option<(&[u8; SIZE + PEEK], usize, usize)> {
         let first = usize::try_from(at.checked_sub(self.start)?).ok()?;

@@ -7,12 +7,12 @@ use super::{
     super::{
         Error,
         Reader,
-        Reason,
         Register,
         Rule,
         Value, //
     },
     abi::Abi,
+    reason::Reason,
     row::{
         Attribute,
         Row,
@@ -21,8 +21,8 @@ use super::{
     window::Window, //
 };
 
-/// The words that a row of a flexible function has, if any: two for the CFA, then one or two for
-/// the return address, and two for the frame pointer, or the former two alone, or neither.
+/// The numbers of words that a row of a flexible function may have, as a set of bits: two for the
+/// CFA, then none, two for the return address, or one or two for it and two for the frame pointer.
 const FLEXIBLE_WORDS: u16 = 1 << 2 | 1 << 4 | 1 << 5 | 1 << 6;
 
 /// A control word: what the offset after it counts from.
@@ -59,8 +59,11 @@ impl Control {
     }
 }
 
-/// The rule of a row of a default function with this information byte, whose words start `words`;
-/// none if these are not all, or have no meaning, or if the return address is signed.
+/// The rule of a row of a default function with this information byte, whose data words are at the
+/// start of `words`.
+///
+/// `None` only means that [`Window::rule`] has to decide: there may be more words, or they have no
+/// meaning, or the return address is signed.
 #[inline(always)]
 pub(super) fn default_rule<A: Abi>(info: u8, words: [u8; 8]) -> Option<Rule> {
     let count = u32::from((info >> 1) & 0xf);
@@ -128,7 +131,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
     /// The rule of a row of a default function: offsets of the CFA, the return address unless that
     /// is fixed, and the frame pointer.
     fn default(&mut self, row: &Row) -> Result<Rule, Error> {
-        if A::WORDS & (1 << row.words()) == 0 {
+        if A::WORDS & 1u16.wrapping_shl(row.words().into()) == 0 {
             return Err(self.error(Reason::WordCount, row.info_at()));
         }
         let base = if row.counts_from_sp() {
@@ -158,7 +161,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
 
     /// The rule of a row of a flexible function.
     fn flexible(&mut self, row: &Row) -> Result<Rule, Error> {
-        if FLEXIBLE_WORDS & (1 << row.words()) == 0 {
+        if FLEXIBLE_WORDS & 1u16.wrapping_shl(row.words().into()) == 0 {
             return Err(self.error(Reason::WordCount, row.info_at()));
         }
         let control = self.control(row, 0)?;
@@ -186,7 +189,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
     }
 
     /// What data word `nth` and the next one say about a register; and the number of the word
-    /// behind them. Nothing is said by no word, nor by a single word that is 0.
+    /// behind them. If there is no word `nth`, or if it is 0, it stands alone and says nothing.
     fn tracked(&mut self, row: &Row, nth: u8) -> Result<(Value, u8), Error> {
         if nth >= row.words() {
             return Ok((Value::Unchanged, nth));

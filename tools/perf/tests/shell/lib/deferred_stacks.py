@@ -6,13 +6,14 @@ There is one thread, whose program is /deferred/prog, with a library
 /deferred/libfoo.so.  Each line of the standard input is a sample: the number of
 its end, 'g' if it was guessed or '-', then the user stack in hexadecimal.  A
 line 'late' is another sample of the last stack, after it; 'lost' one whose
-stack never came.
+stack never came.  A line 'exit' lets the thread exit between the next sample and
+its stack, as on kernels that write the stack last.
 """
 
 import struct
 import sys
 
-MMAP, COMM, SAMPLE, DEFERRED, ATTR = 1, 3, 9, 22, 64
+MMAP, COMM, EXIT, SAMPLE, DEFERRED, ATTR = 1, 3, 4, 9, 22, 64
 USER, GUESSED, END_SHIFT = 2, 1 << 7, 8
 CONTEXT_USER_DEFERRED = (1 << 64) - 640
 
@@ -61,10 +62,14 @@ for start, name in (0x400000, "/deferred/prog"), (0x7f0000000000, "/deferred/lib
     write_with_id(MMAP, USER, struct.pack("=II", PID, PID) + words(start, 0x10000, 0) + text(name))
 
 cookie = 0
+exits = False
 for line in sys.stdin:
     line = line.split()
     if line[0] == "late":
         write_sample(cookie, 0x400000)
+        continue
+    if line[0] == "exit":
+        exits = True
         continue
     cookie += 1
     if line[0] == "lost":
@@ -72,5 +77,9 @@ for line in sys.stdin:
         continue
     ips = [int(ip, 16) for ip in line[2:]]
     write_sample(cookie, ips[0])
+    if exits:
+        # The process and its parent, the thread and its parent.
+        write_with_id(EXIT, 0, struct.pack("=IIIIQ", PID, 1, PID, 1, time + 1000))
+        exits = False
     misc = USER | int(line[0]) << END_SHIFT | (GUESSED if line[1] == "g" else 0)
     write_with_id(DEFERRED, misc, words(cookie, len(ips), *ips))

@@ -50,7 +50,8 @@ struct Report {
     #[arg(long, value_name = "FILE")]
     after: PathBuf,
 
-    /// The function the process starts in: a stack that reaches it is complete.
+    /// The function the process starts in: a stack that reaches it is complete, unless the
+    /// kernel says otherwise.
     #[arg(long, value_name = "FUNCTION", default_value = "_start")]
     entry: String,
 

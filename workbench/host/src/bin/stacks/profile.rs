@@ -24,7 +24,7 @@ pub struct Typical<'a> {
     pub shape: Shape<'a>,
     /// How many samples have this shape.
     pub count: usize,
-    /// Whether it reaches the function the process started in.
+    /// Whether it is complete, see [`Profile::is_complete`].
     pub complete: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Typical<'a> {
 pub struct Counts {
     /// Samples of the program, with or without user frames.
     pub samples: usize,
-    /// Those that reach the function the process started in.
+    /// Those that are complete, see [`Profile::is_complete`].
     pub complete: usize,
     /// User frames of all samples.
     pub frames: usize,
@@ -57,13 +57,14 @@ impl<'a> Profile<'a> {
         Self { samples, entry }
     }
 
-    /// A stack is complete when its bottommost frame is the one of the function
-    /// the process started in.
+    /// A stack is complete if the kernel does not say otherwise, and the last frame is that of
+    /// the function the process started in.
     fn is_complete(&self, sample: &Sample<'_>) -> bool {
-        sample
-            .user
-            .last()
-            .is_some_and(|frame| frame.symbol == self.entry)
+        sample.end.is_none()
+            && sample
+                .user
+                .last()
+                .is_some_and(|frame| frame.symbol == self.entry)
     }
 
     /// Counts the samples.
@@ -102,7 +103,7 @@ impl<'a> Profile<'a> {
         }
         if complete.values().all(|&count| count == 1) {
             let mut shapes = Vec::from_iter(complete.into_keys());
-            shapes.sort_by_key(Vec::len);
+            shapes.sort_by_key(|(shape, _)| shape.len());
             let median = shapes.swap_remove(shapes.len() / 2);
             return self.most_frequent(BTreeMap::from([(median, 1)]));
         }
@@ -119,13 +120,14 @@ impl<'a> Profile<'a> {
             .or_else(|| self.most_frequent(self.shapes(|_| true)))
     }
 
-    /// How often each shape occurs among the samples wanted that have a user part.
-    fn shapes(&self, wanted: impl Fn(&Sample<'a>) -> bool) -> BTreeMap<Shape<'a>, usize> {
+    /// How often each shape occurs, complete or not, among the samples wanted that have a user
+    /// part.
+    fn shapes(&self, wanted: impl Fn(&Sample<'a>) -> bool) -> BTreeMap<(Shape<'a>, bool), usize> {
         let mut shapes = BTreeMap::new();
         for sample in &self.samples {
             if !sample.user.is_empty() && wanted(sample) {
                 let shape: Shape<'a> = sample.user.iter().map(|frame| frame.symbol).collect();
-                *shapes.entry(shape).or_insert(0) += 1;
+                *shapes.entry((shape, self.is_complete(sample))).or_insert(0) += 1;
             }
         }
         shapes
@@ -133,13 +135,13 @@ impl<'a> Profile<'a> {
 
     /// Of shapes equally frequent the deepest, then the first by name: the same
     /// input always gives the same report.
-    fn most_frequent(&self, shapes: BTreeMap<Shape<'a>, usize>) -> Option<Typical<'a>> {
-        let (shape, count) = shapes
+    fn most_frequent(&self, shapes: BTreeMap<(Shape<'a>, bool), usize>) -> Option<Typical<'a>> {
+        let ((shape, complete), count) = shapes
             .into_iter()
-            .min_by_key(|(shape, count)| (Reverse(*count), Reverse(shape.len())))?;
+            .min_by_key(|((shape, _), count)| (Reverse(*count), Reverse(shape.len())))?;
 
         Some(Typical {
-            complete: shape.last() == Some(&self.entry),
+            complete,
             shape,
             count,
         })
@@ -191,6 +193,27 @@ pub(crate) mod tests {
             }
         );
         assert_eq!(profile.counts().permille(), 333);
+    }
+
+    #[test]
+    fn counts_no_stack_that_the_kernel_calls_incomplete() {
+        let whole = sample("lua", &["f", "main", "_start"]);
+        let ended = |reason| format!("{}\n\t[stack ends: {reason}]\n\n", whole.trim_end());
+        let text = [
+            whole.clone(),
+            ended("complete, guessed"),
+            ended("bad frame in lua"),
+            ended("no unwind information in lua"),
+        ]
+        .concat();
+        let profile = profile(&text);
+        assert_eq!(
+            (profile.counts().samples, profile.counts().complete),
+            (4, 1)
+        );
+        assert_eq!(profile.ends(), [(Some(("_start", "/usr/bin/lua")), 3)]);
+        let typical = profile.typical_in("f").unwrap();
+        assert_eq!((typical.count, typical.complete), (3, false));
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //!                   40aa4f propagatemark+0x15f (/usr/bin/lua)
 //! ```
 //!
-//! A line more may say why there are no more frames.
+//! After the frames, a line may say why there are no more. perf leaves it out if the
+//! kernel says that the stack is complete, or says nothing.
 
 use anyhow::{Result, anyhow};
 
@@ -52,6 +53,8 @@ pub struct Sample<'a> {
     pub comm: &'a str,
     /// The user frames, topmost first.
     pub user: Vec<Frame<'a>>,
+    /// Why the stack may not be complete, as far as the kernel says.
+    pub end: Option<&'a str>,
     /// All lines of the sample.
     pub text: &'a str,
 }
@@ -70,8 +73,10 @@ pub fn parse(text: &str) -> Result<Vec<Sample<'_>>> {
         }
 
         let mut frames = Vec::new();
+        let mut end = None;
         for (line, n) in lines.zip(number + 1..) {
-            if line.trim_start().starts_with(END) {
+            if let Some(reason) = line.trim_start().strip_prefix(END) {
+                end = Some(reason.strip_suffix(']').unwrap_or(reason));
                 continue;
             }
             frames.push(frame(line).ok_or_else(|| anyhow!("line {n} is not a frame: '{line}'"))?);
@@ -79,6 +84,7 @@ pub fn parse(text: &str) -> Result<Vec<Sample<'_>>> {
         samples.push(Sample {
             comm,
             user: user_part(frames),
+            end,
             text: block,
         });
     }
@@ -205,6 +211,7 @@ lua   123  2361.472260:    1000000 cpu-clock:
         let samples = parse(text).unwrap();
         assert_eq!(samples.len(), 1);
         assert_eq!(samples[0].comm, "lua");
+        assert_eq!(samples[0].end, None);
         assert_eq!(symbols(&samples[0]), ["__munmap", "_start"]);
         assert_eq!(
             samples[0].user[0],
@@ -227,7 +234,9 @@ lua 1 2.3: 1 cpu-clock:
 \t          434552 __munmap+0x22 (/usr/bin/lua)
 \t                 [stack ends: no unwind information in lua]
 ";
-        assert_eq!(symbols(&parse(text).unwrap()[0]), ["__munmap"]);
+        let samples = parse(text).unwrap();
+        assert_eq!(symbols(&samples[0]), ["__munmap"]);
+        assert_eq!(samples[0].end, Some("no unwind information in lua"));
     }
 
     #[test]

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Search in a sorted array of offsets, wherever that is.
+ */
+#ifndef _UNWIND_TABLES_BISECT_H
+#define _UNWIND_TABLES_BISECT_H
+
+#include <linux/types.h>
+
+/**
+ * struct unwind_bisect_array - A sorted array of offsets in a table
+ * @place:    Where the array is, in bytes from the start of the table
+ * @origin:   What the offset of element 0 counts from
+ * @count:    How many elements there are
+ * @wide:     Whether an offset has 8 bytes, not 4
+ * @relative: Whether each offset counts from its own element, not all from that
+ *	      of element 0
+ * @swapped:  Whether offsets are in the byte order that is not this machine's
+ *
+ * An element is a signed offset and as many bytes of something else. With an
+ * element of size bytes, element n starts at
+ *
+ *	origin + offset[n] + (relative ? n * size : 0)
+ *
+ * modulo 2^64. Elements are sorted by that, as an unsigned number.
+ */
+struct unwind_bisect_array {
+	u64	place;
+	u64	origin;
+	u32	count;
+	bool	wide;
+	bool	relative;
+	bool	swapped;
+};
+
+/**
+ * struct unwind_bisect_element - An element that was found
+ * @start: What it starts at
+ * @rest:  What is behind its offset, as it stands there: 8 bytes or 4, then zeros
+ * @nth:   Its number, from 0
+ */
+struct unwind_bisect_element {
+	u64	start;
+	u32	rest[2];
+	u32	nth;
+};
+
+int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *array,
+		       u64 key, struct unwind_bisect_element *element);
+int unwind_bisect_kernel(const void *table, const struct unwind_bisect_array *array,
+			 u64 key, struct unwind_bisect_element *element);
+
+#endif /* _UNWIND_TABLES_BISECT_H */

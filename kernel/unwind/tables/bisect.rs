@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The search in sorted arrays, which is C: see `bisect.c` for the reason.
+
+use core::mem::offset_of;
+
+use kernel::{
+    bindings,
+    prelude::*, //
+};
+
+use crate::parse::{
+    Array,
+    Element,
+    Lost, //
+};
+
+/// The size of the field that a function yields.
+const fn size_of_field<T, F>(_: fn(&T) -> &F) -> usize {
+    size_of::<F>()
+}
+
+/// Asserts that two structures are the same for a machine, field by field.
+macro_rules! assert_layout {
+    ($ours:ty, $theirs:ty: $($field:ident),+) => {
+        static_assert!(size_of::<$ours>() == size_of::<$theirs>());
+        static_assert!(align_of::<$ours>() == align_of::<$theirs>());
+        $(
+            static_assert!(offset_of!($ours, $field) == offset_of!($theirs, $field));
+            static_assert!(
+                size_of_field(|ours: &$ours| &ours.$field)
+                    == size_of_field(|theirs: &$theirs| &theirs.$field)
+            );
+        )+
+    };
+}
+
+assert_layout!(
+    Array, bindings::unwind_bisect_array:
+    place, origin, count, wide, relative, swapped
+);
+assert_layout!(Element, bindings::unwind_bisect_element: start, rest, nth);
+
+static_assert!(Lost::ENOENT == -(bindings::ENOENT as i32));
+static_assert!(Lost::EINVAL == -(bindings::EINVAL as i32));
+
+/// Searches an array in a table of the current process, at any address.
+#[allow(dead_code, reason = "the parser's tests read no user memory")]
+#[inline(always)]
+pub(crate) fn in_user_memory(table: usize, array: &Array, key: u64) -> Result<Element, Lost> {
+    let mut element = Element::default();
+
+    // SAFETY: Both structures are laid out as C expects, see above. User memory may be asked for at
+    // any address.
+    let ret = unsafe {
+        bindings::unwind_bisect_user(
+            table,
+            core::ptr::from_ref(array).cast(),
+            key,
+            core::ptr::from_mut(&mut element).cast(),
+        )
+    };
+    found(ret, element)
+}
+
+/// Searches an array in a table that the kernel has.
+#[inline]
+pub(crate) fn in_kernel_memory(table: &[u8], array: &Array, key: u64) -> Result<Element, Lost> {
+    let mut element = Element::default();
+
+    if array.end().is_none_or(|end| end > table.len() as u64) {
+        return Err(Lost::Fault);
+    }
+    // SAFETY: Both structures are laid out as C expects, see above. All of the array is in `table`.
+    let ret = unsafe {
+        bindings::unwind_bisect_kernel(
+            table.as_ptr().cast(),
+            core::ptr::from_ref(array).cast(),
+            key,
+            core::ptr::from_mut(&mut element).cast(),
+        )
+    };
+    found(ret, element)
+}
+
+/// What C has found.
+#[inline(always)]
+fn found(ret: c_int, element: Element) -> Result<Element, Lost> {
+    match ret {
+        0 => Ok(element),
+        _ => Err(Lost::from_errno(ret, element.nth)),
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A rule is what the walker applies, as it is: C and Rust must mean the same by each byte.
+
+use core::mem::offset_of;
+
+use kernel::{
+    bindings::{
+        self,
+        unwind_user_frame as Frame, //
+    },
+    prelude::*, //
+};
+
+use crate::parse::{
+    Register,
+    Rule,
+    Value, //
+};
+
+static_assert!(size_of::<Rule>() == size_of::<Frame>());
+static_assert!(align_of::<Rule>() == align_of::<Frame>());
+
+static_assert!(Rule::PLACES[0] == offset_of!(Frame, cfa_off));
+static_assert!(Rule::PLACES[1] == offset_of!(Frame, ra_off));
+static_assert!(Rule::PLACES[2] == offset_of!(Frame, fp_off));
+static_assert!(Rule::PLACES[3] == offset_of!(Frame, cfa_from));
+static_assert!(Rule::PLACES[3] + 1 == offset_of!(Frame, ra_from));
+static_assert!(Rule::PLACES[3] + 2 == offset_of!(Frame, fp_from));
+static_assert!(Rule::PLACES[3] + 3 == offset_of!(Frame, flags));
+
+/// Whether a value is where C says that it is.
+const fn is_from(value: Value, from: u32) -> bool {
+    value.source() as u32 == from
+}
+
+const SP: Register = Register::Sp;
+const FP: Register = Register::Fp;
+
+static_assert!(is_from(Value::Unchanged, bindings::UNWIND_USER_UNCHANGED));
+static_assert!(is_from(Value::AtCfa(-8), bindings::UNWIND_USER_AT_CFA));
+static_assert!(is_from(
+    Value::Register(SP, 8),
+    bindings::UNWIND_USER_REG | bindings::UNWIND_USER_SP
+));
+static_assert!(is_from(
+    Value::Register(FP, 8),
+    bindings::UNWIND_USER_REG | bindings::UNWIND_USER_FP
+));
+static_assert!(is_from(
+    Value::Register(Register::Other(31), 8),
+    bindings::UNWIND_USER_REG | 31
+));
+static_assert!(is_from(
+    Value::AtRegister(SP, 8),
+    bindings::UNWIND_USER_AT_REG | bindings::UNWIND_USER_SP
+));
+static_assert!(is_from(
+    Value::AtRegister(Register::Other(31), 8),
+    bindings::UNWIND_USER_AT_REG | 31
+));
+// A register's code does not reach into the other bits.
+static_assert!(
+    bindings::UNWIND_USER_REG_MASK & (bindings::UNWIND_USER_REG | bindings::UNWIND_USER_AT_REG)
+        == 0
+);
+static_assert!(bindings::UNWIND_USER_FP <= bindings::UNWIND_USER_REG_MASK);
+
+static_assert!(Rule::outermost().flags() as u32 == bindings::UNWIND_USER_OUTERMOST);
+static_assert!(
+    Rule::signal_frame().flags() as u32
+        == bindings::UNWIND_USER_SIGNAL | bindings::UNWIND_USER_NO_ROWS
+);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What can be wrong with a table.
+
+use core::ffi::CStr;
+
+use super::super::{
+    error,
+    Error,
+    Malformed, //
+};
+
+/// Defines [`Reason`] together with its names and texts.
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $name:ident = $code:literal, $word:literal: $text:literal,)+) => {
+        /// A statement of the format that a table contradicts.
+        ///
+        /// User space sees the numbers and names, in the trace event `unwind_tables_disable` and in
+        /// `/proc/PID/unwind_tables`: they are ABI. A number or a name never gets another meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Reason {
+            $($(#[doc = $doc])+ $name = $code,)+
+        }
+
+        impl Reason {
+            /// All of them.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// Its name, for programs to read.
+            pub(crate) fn name(self) -> &'static CStr {
+                match self {
+                    $(Self::$name => $word,)+
+                }
+            }
+
+            /// What is wrong, for people to read.
+            pub(crate) fn text(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The table is shorter than a header.
+    Truncated = 1, c"truncated": "shorter than a header",
+    /// The first two bytes are not the format's.
+    Magic = 2, c"magic": "not an SFrame table",
+    /// The first two bytes are the format's in the other byte order.
+    ByteOrder = 3, c"byte-order": "written in the other byte order",
+    /// A version other than 3.
+    Version = 4, c"version": "not version 3",
+    /// A flag that the format does not define.
+    Flags = 5, c"flags": "unknown flags",
+    /// The index is not sorted by address, or says that it is not.
+    Unsorted = 6, c"unsorted": "functions not sorted by address",
+    /// Written for another architecture.
+    Abi = 7, c"abi": "written for another architecture",
+    /// A fixed offset of the return address or frame pointer that the architecture does not have.
+    FixedOffset = 8, c"fixed-offset": "fixed offset that the architecture does not have",
+    /// The header's parts overlap, or reach beyond the table.
+    Layout = 9, c"layout": "parts overlap or reach beyond the table",
+    /// A function reaches beyond the address space.
+    FunctionStart = 10, c"function-start": "function beyond the address space",
+    /// A function's rows are beyond the rows of the table.
+    RowsOffset = 11, c"rows-offset": "function's rows beyond the table's",
+    /// An undefined kind of function.
+    FunctionKind = 12, c"function-kind": "unknown kind of function",
+    /// An undefined width of rows' starts.
+    RowKind = 13, c"row-kind": "unknown kind of row",
+    /// Bits set that have no meaning for a function.
+    FunctionInfo = 14, c"function-info": "unknown bits in a function's attribute",
+    /// A repeated block without a size, or a size without a repeated block.
+    BlockSize = 15, c"block-size": "wrong size of a repeated block",
+    /// An undefined width of a row's data words.
+    WordWidth = 16, c"word-width": "unknown width of data words",
+    /// Bits set that have no meaning for a row.
+    RowInfo = 17, c"row-info": "unknown bits in a row",
+    /// Rows that are not in ascending order.
+    RowOrder = 18, c"row-order": "rows not in ascending order",
+    /// A row that starts beyond its function, or beyond its repeated block.
+    RowStart = 19, c"row-start": "row starts beyond its function",
+    /// A row that reaches beyond the rows of the table.
+    RowEnd = 20, c"row-end": "row reaches beyond the table's rows",
+    /// A number of data words that has no meaning.
+    WordCount = 21, c"word-count": "wrong number of data words",
+    /// A control word with bits set that have no meaning.
+    Control = 22, c"control-word": "unknown bits in a control word",
+    /// A CFA that is not computed from a register.
+    CfaBase = 23, c"cfa-base": "CFA without a register",
+    /// A register that the architecture does not have.
+    Register = 24, c"register": "unknown register",
+    /// An offset from which no address can be computed.
+    OffsetRange = 25, c"offset-range": "offset out of range",
+}
+
+impl Reason {
+    /// The error that this reason is, found at byte `offset` of the table.
+    pub(crate) fn at(self, offset: u64) -> Error {
+        Error::Malformed(Malformed {
+            reason: error::Reason::SFrame(self),
+            offset: u32::try_from(offset).unwrap_or(u32::MAX),
+        })
+    }
+}

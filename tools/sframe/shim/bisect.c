@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's search in sorted arrays, on memory that a reader in Rust has.
+ */
+#include "../../../kernel/unwind/tables/bisect.c"
+
+__thread struct shim_reader shim_reader;
+
+/* As unwind_bisect_user(), in the table of @reader. */
+int shim_bisect(const struct shim_reader *reader, const struct unwind_bisect_array *array,
+		u64 key, struct unwind_bisect_element *element)
+{
+	shim_reader = *reader;
+	return unwind_bisect_user(0, array, key, element);
+}

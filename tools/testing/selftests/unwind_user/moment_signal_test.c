@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Samples inside signal delivery and rt_sigreturn() have the stack of before, or
+ * none: both replace the user registers before the return to user space.
+ */
+#include "../kselftest_harness.h"
+
+#include <sys/ioctl.h>
+
+#include "moment_fixture.h"
+
+static void on_signal(int number)
+{
+}
+
+/* The handler returns to behind the next instruction. */
+static void on_signal_edit(int number, siginfo_t *info, void *context)
+{
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = (unsigned long)moment_behind;
+}
+
+static void take_signal(void *handler, int flags)
+{
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = flags | SA_SIGINFO };
+
+	if (sigaction(SIGUSR1, &action, NULL))
+		_exit(1);
+}
+
+static void kill_self(void)
+{
+	ready();
+	moment_call(__NR_kill, getpid(), SIGUSR1);
+	_exit(0);
+}
+
+static void signal_ready(void)
+{
+	take_signal(on_signal, 0);
+	kill_self();
+}
+
+static void signal_edited_ready(void)
+{
+	take_signal(on_signal_edit, 0);
+	kill_self();
+}
+
+/* The handler has not run yet. */
+TEST_F(moment, signal_delivery)
+{
+	ASSERT_TRUE(start(self, signal_ready));
+	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+}
+
+static bool has_records(const struct sampler *sampler)
+{
+	return __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+static int input[2];
+
+static void read_ready(void)
+{
+	char byte;
+	const struct iovec iov = { &byte, 1 };
+
+	take_signal(on_signal, SA_RESTART);
+	ready();
+	_exit(moment_call(__NR_readv, input[0], &iov, 1) != 1);
+}
+
+/* The instruction pointer goes back, to make the system call again. */
+TEST_F(moment, signal_delivery_in_a_system_call_that_is_restarted)
+{
+	ASSERT_EQ(0, pipe2(input, O_CLOEXEC));
+	ASSERT_TRUE(start(self, read_ready));
+	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_TRUE(waits_in(self->pid, self->tid, __NR_readv));
+	EXPECT_EQ(0, kill(self->pid, SIGUSR1));
+	for (int i = 0; i < 10000 && !has_records(&self->one); i++)
+		usleep(1000);
+	EXPECT_EQ(1, write(input[1], "", 1));
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+}
+
+/* Put the signal's frame where there is no memory yet. */
+static void signal_far_ready(void)
+{
+	stack_t stack = { .ss_size = 16 * 4096 };
+
+	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL))
+		_exit(1);
+	take_signal(on_signal, SA_ONSTACK);
+	kill_self();
+}
+
+/* Between both stacks there is none. */
+TEST_F(moment, inside_signal_delivery)
+{
+	ASSERT_TRUE(start(self, signal_far_ready));
+	ASSERT_EQ(0, event_open(&self->one, "exceptions/page_fault_kernel", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_LE(1, samples_without_stack(&self->one));
+}
+
+/*
+ * Whether the only sample has the restorer's stack, of which the next frame is what
+ * the signal's frame says at that time.
+ */
+static bool is_restorer_stack(struct sampler *sampler, const char *ip)
+{
+	static const unsigned char syscall_code[] = { 0x0f, 0x05 };
+	struct record all[MAX_RECORDS];
+	int n = records(sampler, all, MAX_RECORDS);
+
+	if (n == 2 && all[0].type == PERF_RECORD_SAMPLE && all[0].cookie &&
+	    all[1].cookie == all[0].cookie && all[1].frames == 4 &&
+	    !memcmp((char *)all[1].ips[0] - 2, syscall_code, 2) &&
+	    is_moment_at(&all[1].ips[1], 3, ip))
+		return true;
+	ksft_print_msg("%d records\n", n);
+	for (int i = 0; i < n; i++)
+		ksft_print_msg("type %u, cookie 0x%lx, %u frames: 0x%lx 0x%lx\n", all[i].type,
+			       all[i].cookie, all[i].frames, all[i].ips[0], all[i].ips[1]);
+	return false;
+}
+
+TEST_F(moment, signal_return)
+{
+	ASSERT_TRUE(start(self, signal_ready));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_rt_sigreturn", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_TRUE(is_restorer_stack(&self->one, moment_ip));
+}
+
+/* What the handler has changed is on its stack before, */
+TEST_F(moment, signal_return_to_another_place)
+{
+	ASSERT_TRUE(start(self, signal_edited_ready));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_rt_sigreturn", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_TRUE(is_restorer_stack(&self->one, moment_behind));
+}
+
+/* and the stack afterwards. */
+TEST_F(moment, after_signal_return_to_another_place)
+{
+	struct record all[MAX_RECORDS];
+
+	ASSERT_TRUE(start(self, signal_edited_ready));
+	ASSERT_EQ(0, event_open(&self->one, "raw_syscalls/sys_exit", self->tid, -1));
+	/* rt_sigreturn() has no number any more by then. */
+	ASSERT_EQ(0, ioctl(self->one.fd, PERF_EVENT_IOC_SET_FILTER, "id == -1"));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+	ASSERT_EQ(2, records(&self->one, all, MAX_RECORDS));
+	EXPECT_EQ(PERF_RECORD_SAMPLE, all[0].type);
+	EXPECT_EQ(all[0].cookie, all[1].cookie);
+	EXPECT_TRUE(is_moment_at(all[1].ips, all[1].frames, moment_behind));
+}
+
+TEST_HARNESS_MAIN
