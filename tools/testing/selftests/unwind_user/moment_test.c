@@ -71,6 +71,31 @@ TEST_F(moment, after_exec)
 	EXPECT_EQ(1, samples_without_stack(&self->one));
 }
 
+/* The way out of execve() is as that of any other system call, but for the stack. */
+TEST_F(moment, way_out_of_exec)
+{
+	struct record all[MAX_RECORDS];
+
+	ASSERT_TRUE(start(self, execute_self));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_exit_execve", self->tid, -1));
+	ASSERT_TRUE(let_go());
+	EXPECT_EQ(0, end(self));
+
+	/* One that has failed, and one that has not: there no instruction has run yet. */
+	ASSERT_EQ(4, records(&self->one, all, MAX_RECORDS));
+	for (int i = 0; i < 4; i += 2) {
+		EXPECT_EQ(PERF_RECORD_SAMPLE, all[i].type);
+		EXPECT_EQ(PERF_RECORD_CALLCHAIN_DEFERRED, all[i + 1].type);
+		EXPECT_NE(0, all[i].cookie);
+		EXPECT_EQ(all[i].cookie, all[i + 1].cookie);
+		EXPECT_EQ(all[i].ip, all[i + 1].ip);
+		EXPECT_EQ(all[i].tid, all[i + 1].tid);
+	}
+	EXPECT_TRUE(all[1].right);
+	EXPECT_EQ(1, all[3].frames);
+	EXPECT_NE(all[1].ip, all[3].ip);
+}
+
 /* The thread that executes becomes the leader, with another id than its samples had. */
 TEST_F(moment, exec_in_a_thread)
 {
