@@ -53,11 +53,13 @@ static void tables_stop(struct seq_file *m, void *v)
 static int tables_show(struct seq_file *m, void *v)
 {
 	static const char * const formats[] = {
+		[UNWIND_TABLE_ABSENT] = "none",
 		[UNWIND_TABLE_SFRAME] = "sframe",
 	};
 	static const char * const origins[] = {
 		[UNWIND_TABLE_BY_EXEC] = "exec",
 		[UNWIND_TABLE_BY_PRCTL] = "prctl",
+		[UNWIND_TABLE_BY_DISCOVERY] = "discovery",
 	};
 	static const char * const states[] = {
 		[UNWIND_TABLE_UNCHECKED] = "unchecked",
@@ -68,10 +70,14 @@ static int tables_show(struct seq_file *m, void *v)
 	struct unwind_table_info *info = &seq->info;
 	struct vm_area_struct *vma;
 
-	seq_printf(m, "%08lx-%08lx %08lx-%08lx %s %s %s",
+	seq_printf(m, "%08lx-%08lx %08lx-%08lx %s %s ",
 		   info->text_start, info->text_end,
 		   info->table_start, info->table_end,
-		   formats[info->format], origins[info->origin], states[info->state]);
+		   formats[info->format], origins[info->origin]);
+	if (info->format == UNWIND_TABLE_ABSENT)
+		seq_printf(m, "absent:%s", info->reason_name);
+	else
+		seq_puts(m, states[info->state]);
 	if (info->state == UNWIND_TABLE_DISABLED)
 		seq_printf(m, ":%s@0x%x", info->reason_name, info->reason_offset);
 

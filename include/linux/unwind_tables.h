@@ -8,6 +8,7 @@
 #include <linux/errno.h>
 #include <linux/jump_label.h>
 #include <linux/mm_types.h>
+#include <linux/uaccess.h>
 #include <linux/unwind_user_types.h>
 #include <uapi/linux/unwind_tables.h>
 
@@ -17,13 +18,13 @@
  * @text_end:	   Address after the last byte of text
  * @table_start:   Address of the table's first byte
  * @table_end:	   Address after the last byte that the table may use
- * @format:	   The table's format, UNWIND_TABLE_SFRAME
- * @origin:	   UNWIND_TABLE_BY_EXEC or UNWIND_TABLE_BY_PRCTL
+ * @format:	   The table's format, UNWIND_TABLE_SFRAME, or UNWIND_TABLE_ABSENT
+ * @origin:	   UNWIND_TABLE_BY_EXEC, _BY_PRCTL or _BY_DISCOVERY
  * @state:	   UNWIND_TABLE_UNCHECKED, UNWIND_TABLE_GOOD or
  *		   UNWIND_TABLE_DISABLED
  * @reason:	   Why a table is disabled, else 0; each format has its own numbers
  * @reason_offset: Where in the table that is, in bytes from its start
- * @reason_name:   The reason in a word, or NULL
+ * @reason_name:   The reason in a word, or why there is no table, or NULL
  */
 struct unwind_table_info {
 	unsigned long text_start;
@@ -47,12 +48,44 @@ struct unwind_table_info {
  */
 #define UNWIND_TABLES_BUDGET	(108 * 1024)
 
+/*
+ * How many reads of a stack's tables may wait for memory, and for how many texts
+ * of a stack a table is looked for. The next stack gets further.
+ */
+#define UNWIND_TABLES_WAITS		16
+#define UNWIND_TABLES_DISCOVERIES	8
+
+/* Not a format: the kernel knows that there is no table. */
+#define UNWIND_TABLE_ABSENT		0
+
+/**
+ * struct unwind_tables_object - Where a file is mapped that an address is of
+ * @start:	Start of the mapping of the address
+ * @end:	Its end
+ * @offset:	What of the file is at the address, in bytes
+ * @header:	Where the start of the file is mapped
+ * @header_len:	How much is mapped there, or 0 if that was not found
+ * @most:	How many tables the address space may have
+ * @is_file:	Whether there is a file at all
+ */
+struct unwind_tables_object {
+	unsigned long	start;
+	unsigned long	end;
+	u64		offset;
+	unsigned long	header;
+	unsigned long	header_len;
+	unsigned int	most;
+	bool		is_file;
+};
+
 struct unwind_tables_entry;
 
 #ifdef CONFIG_UNWIND_USER_TABLES
 
 /* Whether tables are used, whoever registered them: sysctl kernel.unwind_tables */
 DECLARE_STATIC_KEY_TRUE(unwind_tables_used);
+/* Whether tables are looked for that nobody has registered: the same */
+DECLARE_STATIC_KEY_TRUE(unwind_tables_discovery);
 
 int unwind_tables_register(struct mm_struct *mm, const struct unwind_table_info *info);
 int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *info);
@@ -63,7 +96,11 @@ long unwind_tables_prctl(unsigned long operation, struct unwind_table __user *ta
 /* What kernel/unwind/tables/tables.rs calls: */
 void unwind_tables_disabled(const struct unwind_table_info *info);
 void unwind_tables_dropped(const struct unwind_table_info *info);
-int unwind_tables_read(void *to, unsigned long addr, unsigned int len);
+void unwind_tables_discovered(const struct unwind_table_info *info);
+int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned int *waits);
+int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *object);
+int unwind_tables_lock_mapped(const struct unwind_table_info *info, u64 offset);
+void unwind_tables_unlock_mapped(void);
 
 /* What it is called by, here and in kernel/unwind/tables/: */
 struct unwind_tables_entry *
@@ -80,14 +117,17 @@ bool __unwind_tables_touched(struct mm_struct *mm, unsigned long from, unsigned 
 void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
 int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
+struct unwind_tables *__unwind_tables_make(struct mm_struct *mm);
+int __unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
+			   struct unwind_tables_walk *walk);
 void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned long end);
 
 /**
- * unwind_tables_registered - Whether an address space has tables
+ * unwind_tables_registered - Whether an address space may have tables
  * @mm: The address space
  *
  * Context: Any. @mm must have users.
- * Return: Whether anything was ever registered.
+ * Return: Whether anything was ever registered, or looked for.
  */
 static inline bool unwind_tables_registered(const struct mm_struct *mm)
 {
@@ -110,7 +150,7 @@ static inline bool unwind_tables_on(void)
  * @walk: What its lookups share, zeroed
  * @mm:	  current->mm
  *
- * Context: Any.
+ * Context: May sleep.
  * Return: Whether there is anything to look up.
  */
 static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
@@ -118,9 +158,31 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 {
 	/* Pairs with the cmpxchg() that publishes a new registry. */
 	walk->tables = smp_load_acquire(&mm->unwind_tables);
+	if (unlikely(!walk->tables) && static_branch_likely(&unwind_tables_discovery))
+		walk->tables = __unwind_tables_make(mm);
+	if (unlikely(!walk->tables))
+		return false;
+	/* Pairs with the release that raises it. */
+	walk->generation = smp_load_acquire(&walk->tables->generation);
 	walk->budget = UNWIND_TABLES_BUDGET;
+	walk->waits = UNWIND_TABLES_WAITS;
+	walk->discoveries = UNWIND_TABLES_DISCOVERIES;
 
-	return walk->tables;
+	return true;
+}
+
+/**
+ * unwind_tables_is_nothing - Whether an address is in text known to have no table
+ * @walk: What all lookups of the stack share
+ * @ip:	  The address
+ *
+ * Context: Any.
+ * Return: Whether it was found to be text, and that it is not to be looked up again.
+ */
+static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *walk,
+					    unsigned long ip)
+{
+	return ip - walk->nothing.start < walk->nothing.size;
 }
 
 /**
@@ -132,11 +194,25 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
  *
  * Context: Faultable: the tables are in user memory.
  * Return: 0 and @frame; -ENOENT if no table says anything about @ip, -EFAULT
- *	   if the table could not be read, -EINVAL if it is malformed, or
+ *	   if that could not be read now, -EINVAL if the table is malformed, or
  *	   -E2BIG if the budget is used up.
  */
-int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
-			 struct unwind_tables_walk *walk);
+static inline int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
+				       struct unwind_tables_walk *walk)
+{
+	int ret;
+
+	/* Most often of a program without any table. */
+	if (unwind_tables_is_nothing(walk, ip))
+		return walk->nothing.error;
+	might_fault();
+	/* A read that may wait allows it for itself: see kernel/unwind/tables/wait.h. */
+	pagefault_disable();
+	ret = __unwind_tables_lookup(ip, frame, walk);
+	pagefault_enable();
+
+	return ret;
+}
 
 /**
  * unwind_tables_lookup_vdso - Find the rule for an address in the vDSO
@@ -261,6 +337,12 @@ static inline bool unwind_tables_on(void)
 
 static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 				       struct mm_struct *mm)
+{
+	return false;
+}
+
+static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *walk,
+					    unsigned long ip)
 {
 	return false;
 }

@@ -241,6 +241,13 @@ documented_reasons() {
 	[ "$(wc -l <<<"$reasons")" -ge 20 ]
 	[ "$(wc -l <<<"$reasons")" = "$(grep -cE '^    [A-Za-z]+ = [0-9]+,' "$source")" ]
 	diff <(echo "$reasons") <(sed -nE 's/^([0-9]+) +``([a-z-]+)`` +(.*)$/\1 \2 \3/p' "$page")
+
+	page=Documentation/userspace-api/unwind_tables.rst
+	reasons=$(sed -nE 's/.*[ (]c"([a-z-]+)".*/\1/p' kernel/unwind/tables/section.rs \
+		kernel/unwind/tables/parse/elf/absence.rs | sort)
+	[ "$(wc -l <<<"$reasons")" -ge 13 ]
+	diff <(echo "$reasons") <(sed -n '/^Why there is no table/,/^Columns are/p' "$page" |
+		sed -nE 's/^``([a-z-]+)`` .*/\1/p' | sort)
 }
 
 # KUnit by the commands that the documentation names: the parser's tests in User

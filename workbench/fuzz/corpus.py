@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The inputs that fuzzing starts from.
 
-  corpus.py seeds TARGET TABLES DIR    one from each function of each table
+  corpus.py seeds TARGET TABLES DIR    one from each function of each table; some
+                                       from each segment of each file
   corpus.py unpack PACK DIR            one file for each input in a pack
   corpus.py pack DIR PACK              and back
 
@@ -39,8 +40,53 @@ def starts(table, order):
         yield entry + offset, size
 
 
+# The files that `elf` starts from: where the program headers are, and of each its
+# type, flags, place, address and size.
+FILES = [
+    (64, [(1, 4, 0, 0, 0x628), (1, 5, 0x1010, 0x2010, 0x1825),
+          (0x6474e554, 4, 0x3148, 0x4148, 0x5c)]),
+    (65, [(0x6474e554, 4, 0x3010, 0x403010, 0x80), (1, 5, 0, 0x400000, 0x1234),
+          (1, 5, 0x1240, 0x402240, 0x800), (1, 5, 0x1800, 0x501800, 0x1000),
+          (1, 4, 0x3000, 0x403000, 0x90)]),
+]
+
+
+def variants(offset, address, size):
+    """A segment's place, address, size and size in memory: as they are, and at their limits."""
+    yield offset, address, size, size
+    for size_at_limit in 0, (1 << 32) - 1, 1 << 32:
+        yield offset, address, size_at_limit, size_at_limit
+    for end in (1 << 63) - 1, 1 << 63, 1 << 64:
+        # Places and addresses are alike in their pages.
+        page = (end + 1) // 0x1000 * 0x1000 - 0x2000
+        start = page + offset % 0x1000
+        yield start, address, end - start, end - start
+        start = page + address % 0x1000
+        yield offset, start, end - start, end - start
+        yield offset, address, size, (end - address) % (1 << 64)
+
+
+def file_seeds(directory):
+    """As the package's `Input` has them, with nothing in the script."""
+    def entry(kind, flags, offset, address, size, memory):
+        return struct.pack("<IIQQQQQQ", kind, flags, offset, address, address, size, memory, 8)
+
+    for place, entries in FILES:
+        header = struct.pack("<4s4B8xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 0, 3, 62, 1, 0, place, 0,
+                             0, 64, 56, len(entries), 64, 0, 0).ljust(place, b"\0")
+        packed = [entry(*numbers, numbers[-1]) for numbers in entries]
+        for nth, (kind, flags, *numbers) in enumerate(entries):
+            for variant in variants(*numbers):
+                changed = [*packed[:nth], entry(kind, flags, *variant), *packed[nth + 1:]]
+                asked = struct.pack("<BBQQqH", 0, 0, 0, variant[0], 0, 0)
+                store(directory, asked + header + b"".join(changed))
+
+
 def seeds(target, tables, directory):
     """As the package's `Input` has them; what `changing` also has is empty."""
+    if target == "elf":
+        file_seeds(directory)
+        return
     script = b"\0\0" if target == "changing" else b""
     for line in lines(tables):
         _, address, digits = line.split()

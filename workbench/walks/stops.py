@@ -6,6 +6,12 @@ file with an address on each line), an address to stop at in every run if there
 is one (ALWAYS), and where stacks go (STACKS): a line for each stop, with the time,
 the thread, and the frames' addresses, topmost first.
 
+A program with shared libraries has START, the name of a function of whose call all
+of them are mapped.  An address may have a file's name behind it then: it counts from
+where that file is mapped.  All runs map the same files at the same places; which
+these are is written to MAPS.  Some runs go by what is mapped before the program's
+first instruction.
+
 Functions are drawn, with a generator that always starts alike, and stopped in
 at one of their first calls.  From there the program is stepped: each step ends
 in a trap, and a trap's registers are the program's own.  A breakpoint's are
@@ -25,9 +31,17 @@ PATIENCE = 12   # runs without a stop, until it is given up
 SYSCALL = b"\x0f\x05"
 
 wanted = int(os.environ["STOPS"])
+start = os.environ.get("START")
+
+
+def places(lines):
+    """An address and a file, or None, of each line."""
+    return sorted({(int(address, 16), *(file or [""])) for address, *file in map(str.split, lines)})
+
+
 with open(os.environ["FUNCTIONS"], encoding="ascii") as file:
-    functions = sorted({int(line, 16) for line in file})
-always = [int(address, 16) for address in os.environ["ALWAYS"].split()]
+    functions = places(file)
+always = places([os.environ["ALWAYS"]] if os.environ["ALWAYS"] else [])
 stacks = open(os.environ["STACKS"], "w", encoding="ascii")
 draw = random.Random(1)
 
@@ -35,6 +49,8 @@ for setting in ("confirm off", "pagination off", "debuginfod enabled off", "star
                 "suppress-cli-notifications on", "print frame-arguments none", "print thread-events off",
                 "print inferior-events off", "backtrace past-main on", "inferior-tty /dev/null",
                 "backtrace limit 600",
+                # START may be in a library.
+                "breakpoint pending on",
                 # An instruction under a breakpoint is not executed elsewhere.
                 "displaced-stepping off"):
     gdb.execute("set " + setting)
@@ -90,17 +106,40 @@ def gone():
         gdb.write(f"gone: {error}\n", gdb.STDERR)
 
 
-def run(chosen, child):
+def mapped(early):
+    """Go to where libraries are mapped; where the first byte of each file is."""
+    if early:
+        gdb.execute("starti", to_string=True)
+    else:
+        gdb.execute(f"tbreak {start}", to_string=True)
+        gdb.execute("run", to_string=True)
+    with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="ascii") as file:
+        maps = file.read()
+    if not early:
+        with open(os.environ["MAPS"], "w", encoding="ascii") as file:
+            file.write(maps)
+    bases = {"": 0}
+    for line in maps.splitlines():
+        words = line.split()
+        if len(words) > 5:
+            bases.setdefault(words[5], int(words[0].partition("-")[0], 16))
+    return bases
+
+
+def run(chosen, child, early):
     """One run of the program with breakpoints; how many stacks it gave."""
     got = 0
     breakpoints = {}
-    for address in sorted(chosen):
-        place = gdb.Breakpoint(f"*{address:#x}", internal=True)
+    bases = mapped(early) if start else {"": 0}
+    for address, file in sorted(chosen):
+        if file not in bases:
+            continue
+        place = gdb.Breakpoint(f"*{bases[file] + address:#x}", internal=True)
         place.silent = True
-        place.ignore_count = 0 if address in always else draw.choice((0, 0, 2, 9, 30))
-        breakpoints[address] = place
+        place.ignore_count = 0 if (address, file) in always else draw.choice((0, 0, 2, 9, 30))
+        breakpoints[bases[file] + address] = place
     gdb.execute("set follow-fork-mode " + ("child" if child else "parent"))
-    gdb.execute("run", to_string=True)
+    gdb.execute("continue" if start else "run", to_string=True)
     if alive():
         # A thread that is stepped is stepped alone.
         gdb.execute("set scheduler-locking step")
@@ -124,7 +163,8 @@ def run(chosen, child):
 left = PATIENCE
 while wanted and left:
     draw.shuffle(functions)
-    got = run(set(functions[:CHUNK] + always), draw.random() < 0.3)
+    got = run(set(functions[:CHUNK] + always), draw.random() < 0.3,
+              start and draw.random() < 0.2)
     wanted -= got
     left = PATIENCE if got else left - 1
 stacks.close()

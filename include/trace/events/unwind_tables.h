@@ -42,10 +42,11 @@ DECLARE_EVENT_CLASS(unwind_tables,
 		  show_unwind_table_format(__entry->format),
 		  __print_symbolic(__entry->origin,
 				   { UNWIND_TABLE_BY_EXEC, "exec" },
-				   { UNWIND_TABLE_BY_PRCTL, "prctl" }))
+				   { UNWIND_TABLE_BY_PRCTL, "prctl" },
+				   { UNWIND_TABLE_BY_DISCOVERY, "discovery" }))
 );
 
-/* A table was registered, at exec or by prctl(). */
+/* A table was registered, at exec or by prctl(), or found by a walk. */
 DEFINE_EVENT(unwind_tables, unwind_tables_register,
 	TP_PROTO(const struct unwind_table_info *info),
 	TP_ARGS(info)
@@ -67,6 +68,29 @@ DEFINE_EVENT(unwind_tables, unwind_tables_unregister,
 DEFINE_EVENT(unwind_tables, unwind_tables_drop,
 	TP_PROTO(const struct unwind_table_info *info),
 	TP_ARGS(info)
+);
+
+/* A walk has looked for a table of some text, and there is none. */
+TRACE_EVENT(unwind_tables_absent,
+
+	TP_PROTO(const struct unwind_table_info *info),
+
+	TP_ARGS(info),
+
+	TP_STRUCT__entry(
+		__field(unsigned long, text_start)
+		__field(unsigned long, text_end)
+		__string(name, info->reason_name)
+	),
+
+	TP_fast_assign(
+		__entry->text_start = info->text_start;
+		__entry->text_end = info->text_end;
+		__assign_str(name);
+	),
+
+	TP_printk("text=%lx-%lx reason=%s",
+		  __entry->text_start, __entry->text_end, __get_str(name))
 );
 
 /* A table is malformed, and will not be used in this process again. */

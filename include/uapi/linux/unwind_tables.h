@@ -21,6 +21,7 @@
 /* Who registered it. */
 #define UNWIND_TABLE_BY_EXEC	0
 #define UNWIND_TABLE_BY_PRCTL	1
+#define UNWIND_TABLE_BY_DISCOVERY 2	/* the kernel, in what is mapped */
 
 /*
  * How many elements a call may have. An address space never has more
@@ -37,7 +38,7 @@
  * @format:	   The table's format, UNWIND_TABLE_SFRAME
  * @flags:	   Must be 0
  * @state:	   UNWIND_TABLE_UNCHECKED, _GOOD or _DISABLED
- * @origin:	   UNWIND_TABLE_BY_EXEC or _BY_PRCTL
+ * @origin:	   UNWIND_TABLE_BY_EXEC, _BY_PRCTL or _BY_DISCOVERY
  *
  * PR_UNWIND_TABLES_ENUMERATE fills in @state and @origin. For the other
  * operations both must be 0.

@@ -18,6 +18,7 @@
 #include <linux/unaligned.h>
 
 #include "bisect.h"
+#include "wait.h"
 
 /* The number at an address; jumps to fault: if it cannot be read. */
 #define get_number(type, at, user)						\
@@ -137,24 +138,32 @@ int bisect_any(unsigned long table, const struct unwind_bisect_array *array, u64
  * @array:   The array
  * @key:     What to search
  * @element: Where to put what was found
+ * @waits:   How many more searches may wait for memory; this one takes itself off
  *
- * In a single user access, with at most 32 reads before that of @element.
+ * In a single user access, with at most 32 reads before that of @element. If it
+ * has to wait for memory, it does it all again.
  *
  * Each element that is looked at must start between those before. If one does
  * not, its number is in @element->nth.
  *
- * Context: Faultable. The array may be anywhere.
+ * Context: Faultable, but page faults are disabled. The array may be anywhere.
  * Return: 0 and in @element the last one that starts at or below @key; -ENOENT if
  *	   there is none; -EFAULT if the array could not be read; -EINVAL if it is
  *	   not sorted.
  */
 int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *array,
-		       u64 key, struct unwind_bisect_element *element)
+		       u64 key, struct unwind_bisect_element *element, unsigned int *waits)
 {
-	might_fault();
+	struct unwind_tables_wait wait = { .left = waits };
+	int ret;
+
 	if (should_fail_usercopy())
 		return -EFAULT;
-	return bisect_any(table, array, key, element, true);
+	do {
+		ret = bisect_any(table, array, key, element, true);
+	} while (unlikely(ret == -EFAULT) && unwind_tables_wait_begin(&wait));
+	unwind_tables_wait_end(&wait);
+	return ret;
 }
 
 /**

@@ -2,7 +2,10 @@
 
 //! The search in sorted arrays, which is C: see `bisect.c` for the reason.
 
-use core::mem::offset_of;
+use core::{
+    cell::Cell,
+    mem::offset_of, //
+};
 
 use kernel::{
     bindings,
@@ -44,20 +47,27 @@ assert_layout!(Element, bindings::unwind_bisect_element: start, rest, nth);
 static_assert!(Lost::ENOENT == -(bindings::ENOENT as i32));
 static_assert!(Lost::EINVAL == -(bindings::EINVAL as i32));
 
-/// Searches an array in a table of the current process, at any address.
+/// Searches an array in a table of the current process, at any address. `waits` searches may wait
+/// for memory.
 #[allow(dead_code, reason = "the parser's tests read no user memory")]
 #[inline(always)]
-pub(crate) fn in_user_memory(table: usize, array: &Array, key: u64) -> Result<Element, Lost> {
+pub(crate) fn in_user_memory(
+    table: usize,
+    array: &Array,
+    key: u64,
+    waits: &Cell<c_uint>,
+) -> Result<Element, Lost> {
     let mut element = Element::default();
 
     // SAFETY: Both structures are laid out as C expects, see above. User memory may be asked for at
-    // any address.
+    // any address, and only this thread uses the number of waits.
     let ret = unsafe {
         bindings::unwind_bisect_user(
             table,
             core::ptr::from_ref(array).cast(),
             key,
             core::ptr::from_mut(&mut element).cast(),
+            waits.as_ptr(),
         )
     };
     found(ret, element)

@@ -22,6 +22,10 @@ mod tests {
     use crate::{
         parse::{
             self,
+            elf::{
+                self,
+                Target, //
+            },
             Array,
             Budget,
             Element,
@@ -32,6 +36,10 @@ mod tests {
             Value, //
         },
         vectors::{
+            elf::{
+                Expected,
+                FILES, //
+            },
             Bytes,
             Table,
             TABLES, //
@@ -40,13 +48,14 @@ mod tests {
 
     /// Units that every lookup in the vectors can pay from.
     const ENOUGH: u32 = 1000;
-    /// Longer tables have nothing behind this.
-    const MOST: usize = 4096;
+    /// Longer tables and files have nothing behind this.
+    const MOST: usize = 8192;
 
-    /// A table in memory, of which the access of some number, from 0, may fail.
+    /// A table, or the start of a file, in memory, of which the access of some number, from 0, may
+    /// fail.
     struct Memory {
         bytes: KVec<u8>,
-        /// How long the table is said to be.
+        /// How long it is said to be.
         len: usize,
         fails: Option<u32>,
         accesses: Cell<u32>,
@@ -81,6 +90,15 @@ mod tests {
         fn rule(&self, table: &Table, pc: u64, units: u32) -> (Found, u32) {
             let mut budget = Budget::new(units);
             let found = table.rule(self, self.len, pc, &mut budget);
+
+            (found, budget.left())
+        }
+
+        /// What is found for byte `offset` of the file that this is.
+        fn object(&self, offset: u64, units: u32) -> (Result<elf::Object, elf::Error>, u32) {
+            let mut budget = Budget::new(units);
+            let len = self.len as u64;
+            let found = elf::object(self, len, offset, &Target::AMD64, &mut budget);
 
             (found, budget.left())
         }
@@ -218,5 +236,77 @@ mod tests {
                 assert_eq!(bisect::in_kernel_memory(bytes, array, *key), *expected);
             }
         }
+    }
+    /// Whether something was found in a file that was expected; says so, if not.
+    fn agree_on_file(memory: &Memory, name: &str, offset: u64, expected: Expected) -> bool {
+        let (found, _) = memory.object(offset, ENOUGH);
+        let expected = expected.map_err(elf::Error::Absent);
+
+        if found != expected {
+            pr_err!("{name}: {found:?} at {offset:#x}, not {expected:?}\n");
+        }
+        found == expected
+    }
+
+    #[test]
+    fn good_files() -> Result {
+        for file in FILES {
+            let memory = Memory::new(&file.unchanged())?;
+
+            for (offset, expected) in file.lookups {
+                assert!(agree_on_file(&memory, file.name, *offset, *expected));
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn changed_files() -> Result {
+        for file in FILES {
+            for vector in file.vectors {
+                let (name, offset, expected) = (vector.name, vector.offset, vector.expected);
+                let mut good: Result<bool> = Ok(true);
+
+                vector.for_each(file, |bytes| {
+                    good = good.and_then(|good| {
+                        let memory = Memory::new(bytes)?;
+                        Ok(agree_on_file(&memory, name, offset, expected) && good)
+                    });
+                });
+                assert!(good?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Each access fails in turn, and each number of units is tried.
+    #[test]
+    fn refused_files() -> Result {
+        for file in FILES {
+            let mut memory = Memory::new(&file.unchanged())?;
+
+            for (offset, _) in file.lookups {
+                let (found, left) = memory.object(*offset, ENOUGH);
+                let spent = ENOUGH.wrapping_sub(left);
+
+                // The ELF header, and two reads of up to four program headers.
+                assert_eq!((memory.accesses.take(), spent), (3, 24));
+                for units in 0..spent {
+                    let refused = (Err(elf::Error::Budget), 0);
+                    assert_eq!(memory.object(*offset, units), refused);
+                    assert_eq!(memory.accesses.take(), units / elf::READ);
+                }
+                assert_eq!(memory.object(*offset, spent), (found, 0));
+
+                for nth in 0..memory.accesses.take() {
+                    memory.fails = Some(nth);
+                    let (found, _) = memory.object(*offset, ENOUGH);
+                    assert_eq!(found, Err(elf::Error::Fault));
+                    assert_eq!(memory.accesses.take(), nth.wrapping_add(1));
+                }
+                memory.fails = None;
+            }
+        }
+        Ok(())
     }
 }

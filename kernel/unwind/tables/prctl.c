@@ -61,12 +61,14 @@ static long enumerate(struct mm_struct *mm, void __user *tables,
 	struct unwind_table_info info;
 	unsigned long from = 0, n;
 
-	for (n = 0; __unwind_tables_next(mm, from, &info); n++) {
-		if (n < count && table_to_user(tables + n * size, size, &info))
-			return -EFAULT;
-		from = info.text_end;
+	for (n = 0; __unwind_tables_next(mm, from, &info); from = info.text_end) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
+		if (info.format == UNWIND_TABLE_ABSENT)
+			continue;
+		if (n < count && table_to_user(tables + n * size, size, &info))
+			return -EFAULT;
+		n++;
 	}
 	return n;
 }

@@ -2,44 +2,38 @@
 /*
  * Unwind tables of user space: registering them, and what administrators see.
  */
+#include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/unwind_tables.h>
+
+#include "mappings.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/unwind_tables.h>
 
 DEFINE_STATIC_KEY_TRUE(unwind_tables_used);
+DEFINE_STATIC_KEY_TRUE(unwind_tables_discovery);
 
 /* How many ranges of text with a table an address space may have. */
 static unsigned int unwind_tables_max = 4096;
 static unsigned int unwind_tables_highest_max = UNWIND_TABLE_MAX_COUNT;
 
-/* Whether all of a range is mapped with all of @flags, and is memory. */
-static bool range_is(struct mm_struct *mm, unsigned long start, unsigned long end,
-		     vm_flags_t flags)
+unsigned int unwind_tables_most(void)
 {
-	VMA_ITERATOR(vmi, mm, start);
-	struct vm_area_struct *vma;
-
-	for_each_vma_range(vmi, vma, end) {
-		if (vma->vm_start > start || (vma->vm_flags & flags) != flags ||
-		    vma->vm_flags & (VM_IO | VM_PFNMAP))
-			return false;
-		start = vma->vm_end;
-	}
-	return start >= end;
+	return READ_ONCE(unwind_tables_max);
 }
 
 /* Whether text and table are where @info says. The caller holds the mmap lock. */
 static bool is_mapped(struct mm_struct *mm, const struct unwind_table_info *info)
 {
-	return range_is(mm, info->text_start, info->text_end, VM_EXEC) &&
-	       range_is(mm, info->table_start, info->table_end, VM_READ);
+	return unwind_tables_range_is(mm, info->text_start, info->text_end, VM_EXEC) &&
+	       unwind_tables_range_is(mm, info->table_start, info->table_end, VM_READ);
 }
 
 /*
@@ -73,7 +67,7 @@ static int check_and(struct mm_struct *mm, const struct unwind_table_info *info,
 	else if (update)
 		ret = __unwind_tables_replace(mm, entry);
 	else
-		ret = __unwind_tables_insert(mm, entry, READ_ONCE(unwind_tables_max));
+		ret = __unwind_tables_insert(mm, entry, unwind_tables_most());
 	mmap_read_unlock(mm);
 put:
 	__unwind_tables_put(entry);
@@ -144,6 +138,14 @@ void unwind_tables_dropped(const struct unwind_table_info *info)
 	trace_unwind_tables_drop(info);
 }
 
+void unwind_tables_discovered(const struct unwind_table_info *info)
+{
+	if (info->format == UNWIND_TABLE_ABSENT)
+		trace_unwind_tables_absent(info);
+	else
+		trace_unwind_tables_register(info);
+}
+
 void unwind_tables_disabled(const struct unwind_table_info *info)
 {
 	trace_unwind_tables_disable(info);
@@ -195,18 +197,62 @@ void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned l
 		    is_dupped(mm, max(info.table_start, start), min(info.table_end, end),
 			      &left))
 			continue;
-		if (!__unwind_tables_remove(mm, &info))
+		if (!__unwind_tables_remove(mm, &info) && info.format != UNWIND_TABLE_ABSENT)
 			unwind_tables_dropped(&info);
 	}
+}
+
+/* The bits of the sysctl, and the keys that they stand for. */
+enum {
+	UNWIND_TABLES_USED	= BIT(0),
+	UNWIND_TABLES_DISCOVERY	= BIT(1),
+	UNWIND_TABLES_ALL	= UNWIND_TABLES_USED | UNWIND_TABLES_DISCOVERY,
+};
+
+static void set_key(struct static_key *key, bool on)
+{
+	if (on)
+		static_key_enable(key);
+	else
+		static_key_disable(key);
+}
+
+static int unwind_tables_sysctl(const struct ctl_table *table, int write, void *buffer,
+				size_t *lenp, loff_t *ppos)
+{
+	static DEFINE_MUTEX(mutex);
+	static unsigned int highest = UNWIND_TABLES_ALL;
+	unsigned int bits = 0;
+	const struct ctl_table local = {
+		.data	= &bits,
+		.maxlen	= sizeof(bits),
+		.extra1	= SYSCTL_ZERO,
+		.extra2	= &highest,
+	};
+	int ret;
+
+	if (write && !capable(CAP_SYS_ADMIN))
+		return -EPERM;
+
+	guard(mutex)(&mutex);
+	if (static_key_enabled(&unwind_tables_used.key))
+		bits |= UNWIND_TABLES_USED;
+	if (static_key_enabled(&unwind_tables_discovery.key))
+		bits |= UNWIND_TABLES_DISCOVERY;
+	ret = proc_douintvec_minmax(&local, write, buffer, lenp, ppos);
+	if (!ret && write) {
+		set_key(&unwind_tables_used.key, bits & UNWIND_TABLES_USED);
+		set_key(&unwind_tables_discovery.key, bits & UNWIND_TABLES_DISCOVERY);
+	}
+	return ret;
 }
 
 static const struct ctl_table unwind_tables_sysctls[] = {
 	{
 		.procname	= "unwind_tables",
-		.data		= &unwind_tables_used.key,
-		.maxlen		= sizeof(unwind_tables_used),
+		.maxlen		= sizeof(unsigned int),
 		.mode		= 0644,
-		.proc_handler	= proc_do_static_key,
+		.proc_handler	= unwind_tables_sysctl,
 	},
 	{
 		.procname	= "unwind_tables_max",

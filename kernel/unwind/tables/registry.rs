@@ -7,18 +7,19 @@
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 
+mod discover;
+mod locked;
 mod lookup;
 
+pub(crate) use lookup::walk_flags;
+
 use core::{
-    mem::MaybeUninit,
+    mem::offset_of,
     ptr::NonNull, //
 };
 
 use kernel::{
-    alloc::{
-        flags::__GFP_NOFAIL,
-        Flags, //
-    },
+    alloc::Flags,
     bindings, new_mutex,
     prelude::*,
     sync::{
@@ -27,10 +28,8 @@ use kernel::{
             Acquire,
             Atomic,
             Full,
-            Relaxed,
-            Release, //
+            Relaxed, //
         },
-        lock::mutex::MutexGuard,
         rcu,
         Mutex, //
     },
@@ -44,14 +43,10 @@ use crate::{
         Section, //
     },
     set::{
-        Owned,
         Replaced,
         Set, //
     },
-    tree::{
-        Tree,
-        Writer, //
-    }, //
+    tree::Tree, //
 };
 
 /// What an address space has: a set of sections, which it may share with others, and verdicts.
@@ -69,8 +64,14 @@ use crate::{
 ///   has one.
 /// - `generation` was raised since the last time that a section was removed or replaced, or its
 ///   table disabled.
+/// - `unmaps` was raised since the last time that something was unmapped or moved.
+#[repr(C)]
 #[pin_data(PinnedDrop)]
 pub(crate) struct Registry {
+    /// Raised after a section was removed or replaced, or its table disabled. What a walk has
+    /// looked up after it loaded this is good as long as this does not change. No two registries
+    /// have the same. C loads it, too: `struct unwind_tables`.
+    generation: Atomic<u64>,
     /// Held by all that change anything, and by fork(), so that no set becomes shared while it is
     /// written to. It is taken inside the mmap lock; user memory is never touched while it is held.
     #[pin]
@@ -80,19 +81,27 @@ pub(crate) struct Registry {
     verdicts: Tree<Judged>,
     /// The id of the next section.
     next_id: Atomic<u64>,
-    /// Raised after a section was removed or replaced, or its table disabled. What a walk has
-    /// looked up after it loaded this is good as long as this does not change.
-    generation: Atomic<u64>,
+    /// Raised, with the mmap lock held for writing, when something is unmapped or moved: also what
+    /// no section is about. A walk that finds a table in what is mapped sees by it whether that is
+    /// still so.
+    unmaps: Atomic<u64>,
 }
+
+static_assert!(offset_of!(Registry, generation) == 0);
+static_assert!(offset_of!(bindings::unwind_tables, generation) == 0);
+
+/// Where the generations of the next registry begin: each has 2^32, and none has zero, which is
+/// what a walk starts with that has found nothing yet.
+static GENERATIONS: Atomic<u64> = Atomic::new(1 << 32);
 
 impl Registry {
     /// Makes an empty registry.
-    pub(crate) fn new() -> Result<Pin<KBox<Self>>> {
-        Self::with(Set::new(GFP_KERNEL_ACCOUNT)?, 1)
+    pub(crate) fn new(flags: Flags) -> Result<Pin<KBox<Self>>> {
+        Self::with(Set::new(flags)?, 1, flags)
     }
 
     /// Makes a registry of the sections in `set`, whose ids are below `next_id`.
-    fn with(set: ARef<Set>, next_id: u64) -> Result<Pin<KBox<Self>>> {
+    fn with(set: ARef<Set>, next_id: u64, flags: Flags) -> Result<Pin<KBox<Self>>> {
         KBox::pin_init(
             pin_init!(Self {
                 lock <- new_mutex!((), "unwind_tables"),
@@ -100,10 +109,10 @@ impl Registry {
                 set: Atomic::new(ARef::into_raw(set).as_ptr()),
                 verdicts <- Tree::new(),
                 next_id: Atomic::new(next_id),
-                // Zero is what a walk starts with, which has found nothing yet.
-                generation: Atomic::new(1),
+                generation: Atomic::new(GENERATIONS.fetch_add(1 << 32, Relaxed)),
+                unmaps: Atomic::new(0),
             }),
-            GFP_KERNEL_ACCOUNT,
+            flags,
         )
     }
 
@@ -127,10 +136,17 @@ impl Registry {
 
     /// The registry of an address space, made if there is none yet.
     ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
     /// # Safety
     ///
     /// As for [`Registry::get`].
-    unsafe fn get_or_new<'a>(slot: *mut *mut bindings::unwind_tables) -> Result<&'a Self> {
+    pub(crate) unsafe fn get_or_new<'a>(
+        slot: *mut *mut bindings::unwind_tables,
+        flags: Flags,
+    ) -> Result<&'a Self> {
         // SAFETY: As this function requires.
         if let Some(registry) = unsafe { Self::get(slot) } {
             return Ok(registry);
@@ -138,7 +154,7 @@ impl Registry {
 
         let new = KBox::into_raw(
             // SAFETY: The registry is not moved: it only changes hands as a pointer.
-            unsafe { Pin::into_inner_unchecked(Self::new()?) },
+            unsafe { Pin::into_inner_unchecked(Self::new(flags)?) },
         );
         // SAFETY: As in `get()`. Whoever sees the new pointer must see what it points to: `Full`.
         let slot = unsafe { Atomic::from_ptr(slot) };
@@ -170,17 +186,19 @@ impl Registry {
         update: bool,
     ) -> Result<ARef<Entry<Section>>> {
         // SAFETY: `mm` keeps its users, by the requirement of this function.
-        let registry = unsafe { Self::get_or_new(slot(mm)) }?;
+        let registry = unsafe { Self::get_or_new(slot(mm), GFP_KERNEL_ACCOUNT) }?;
+        let (start, end) = (section.text_start, section.text_end);
         // A change that will be refused is no reason to copy a set.
-        if registry.is_shared()
-            && registry
-                .find_in(section.text_start, section.text_end)
-                .is_some()
-                == update
-        {
+        let refused = if update {
+            registry.find_in(start, end).is_none()
+        } else {
+            registry.is_taken(start, end)
+        };
+
+        if registry.is_shared() && !refused {
             registry.unshare(GFP_KERNEL_ACCOUNT)?;
         }
-        registry.entry(section)
+        registry.entry(section, GFP_KERNEL_ACCOUNT)
     }
 
     /// Gives the new address space `mm` the sections that `old` has.
@@ -252,9 +270,18 @@ impl Registry {
     /// The first section whose text has a byte in `start..end`.
     pub(crate) fn find_in(&self, start: usize, end: usize) -> Option<Found> {
         let rcu = rcu::read_lock();
-        let section = self.set(&rcu).first_in(start, end, &rcu)?;
+        let section = self.set(&rcu).first_in(start, end, |_| true, &rcu)?;
 
         Some(self.found(section, &rcu))
+    }
+
+    /// Whether somebody has registered a text that has a byte in `start..end`.
+    fn is_taken(&self, start: usize, end: usize) -> bool {
+        let rcu = rcu::read_lock();
+
+        self.set(&rcu)
+            .first_in(start, end, Section::is_explicit, &rcu)
+            .is_some()
     }
 
     /// Whether a change needs a copy of the set. That may be different as soon as this returns.
@@ -262,31 +289,28 @@ impl Registry {
         self.set(&rcu::read_lock()).is_shared()
     }
 
-    /// How many sections there are.
+    /// How many sections with a table there are.
     pub(crate) fn len(&self) -> usize {
         self.set(&rcu::read_lock()).len()
     }
 
-    /// Takes the lock.
-    fn lock(&self) -> Locked<'_> {
-        // INVARIANT: The guard is of this registry's lock.
-        Locked {
-            registry: self,
-            _guard: self.lock.lock(),
-        }
+    /// How many sections without a table there are.
+    pub(crate) fn absent(&self) -> usize {
+        self.set(&rcu::read_lock()).absent()
     }
 
     /// Makes an entry of a section, under an id of its own.
-    pub(crate) fn entry(&self, section: Section) -> Result<ARef<Entry<Section>>> {
+    pub(crate) fn entry(&self, section: Section, flags: Flags) -> Result<ARef<Entry<Section>>> {
         let section = Section {
             id: self.next_id.fetch_add(1, Relaxed),
             ..section
         };
 
-        Entry::new(section, GFP_KERNEL_ACCOUNT)
+        Entry::new(section, flags)
     }
 
-    /// Adds a section, if there are less than `most`.
+    /// Adds a section, if there are less than `most`, in the place of what walks have found in its
+    /// text.
     ///
     /// # Errors
     ///
@@ -299,14 +323,19 @@ impl Registry {
         } = entry.value();
         let mut locked = self.lock();
 
+        // Before anything changes: a shared set is not copied in vain, either.
         if self.len() >= most {
             return Err(ENOSPC);
         }
-        // A shared set is not copied in vain.
-        if locked.set().is_shared() && self.find_in(text_start, text_end).is_some() {
+        if self.is_taken(text_start, text_end) {
             return Err(EEXIST);
         }
-        locked.own_set(GFP_KERNEL_ACCOUNT)?.add(entry)
+        while let Some(found) = self.find_in(text_start, text_end) {
+            locked.drop_found(&found)?;
+        }
+        locked
+            .own_set(GFP_KERNEL_ACCOUNT)?
+            .add(entry, GFP_KERNEL_ACCOUNT)
     }
 
     /// Replaces the section that has the same text, and what was found out about it.
@@ -317,18 +346,23 @@ impl Registry {
     pub(crate) fn replace(&self, entry: ARef<Entry<Section>>) -> Result {
         let new = entry.value();
         let mut locked = self.lock();
-        let old = locked.exact(new.text_start, new.text_end).ok_or(ENOENT)?;
+        let old = locked
+            .exact(new.text_start, new.text_end)
+            .filter(|old| !old.section.is_absent())
+            .ok_or(ENOENT)?;
 
         locked.own_set(GFP_KERNEL_ACCOUNT)?.replace(entry)?;
         locked.forget(&old);
         Ok(())
     }
 
-    /// Removes the section that has exactly the text `start..end`. If there is one, that cannot
-    /// fail.
-    pub(crate) fn remove(&self, start: usize, end: usize) -> Option<Found> {
+    /// Removes the section that has exactly the text `start..end`, and a table or none. If there is
+    /// one, that cannot fail.
+    pub(crate) fn remove(&self, start: usize, end: usize, absent: bool) -> Option<Found> {
         let mut locked = self.lock();
-        let found = locked.exact(start, end)?;
+        let found = locked
+            .exact(start, end)
+            .filter(|found| found.section.is_absent() == absent)?;
 
         locked.own_set_at_last().remove(&found.section);
         locked.forget(&found);
@@ -374,6 +408,9 @@ impl Registry {
     pub(crate) fn unmap(&self, start: usize, end: usize) {
         let mut from = 0;
 
+        // Both this and those who compare it hold the mmap lock: nothing has to be ordered.
+        self.unmaps.fetch_add(1, Relaxed);
+
         // Most often there is none: then nothing is written, and a set stays shared.
         while let Some(Found { section, .. }) = self.touched(from, start, end) {
             from = section.text_end;
@@ -389,7 +426,7 @@ impl Registry {
             let set = self.set(&rcu);
 
             if !set.may_have_table_in(start, end) {
-                let section = set.first_in(start.max(from), end, &rcu)?;
+                let section = set.first_in(start.max(from), end, |_| true, &rcu)?;
                 return Some(self.found(section, &rcu));
             }
         }
@@ -398,7 +435,9 @@ impl Registry {
 
     /// Removes a section, if it was not unregistered meanwhile.
     fn drop_section(&self, section: &Section) {
-        if let Some(found) = self.remove(section.text_start, section.text_end) {
+        let removed = self.remove(section.text_start, section.text_end, section.is_absent());
+
+        if let Some(found) = removed.filter(|found| !found.section.is_absent()) {
             // SAFETY: It only looks at what it is given.
             unsafe { bindings::unwind_tables_dropped(&found.info()) };
         }
@@ -412,7 +451,7 @@ impl Registry {
             (ARef::from(locked.set()), self.next_id.load(Relaxed))
         };
 
-        Self::with(set, next_id)
+        Self::with(set, next_id, GFP_KERNEL_ACCOUNT)
     }
 
     /// The generation, as a walk sees it.
@@ -436,105 +475,6 @@ impl PinnedDrop for Registry {
             // SAFETY: By the type invariants this reference is the registry's.
             drop(unsafe { ARef::from_raw(set) });
         }
-    }
-}
-
-/// A registry whose lock is held.
-///
-/// # Invariants
-///
-/// `_guard` is of the lock of `registry`.
-struct Locked<'a> {
-    registry: &'a Registry,
-    _guard: MutexGuard<'a, ()>,
-}
-
-impl Locked<'_> {
-    /// The set, shared or not.
-    fn set(&self) -> &Set {
-        // SAFETY: By the type invariants of the registry; nobody else replaces it.
-        unsafe { &*self.registry.set.load(Relaxed) }
-    }
-
-    /// The section that has exactly the text `start..end`.
-    fn exact(&self, start: usize, end: usize) -> Option<Found> {
-        self.registry
-            .find_in(start, end)
-            .filter(|found| found.section.has_text(start, end))
-    }
-
-    /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
-    /// `start..end`: perhaps one of thousands that have to be looked at.
-    fn touched(&self, from: usize, start: usize, end: usize) -> Option<Found> {
-        // SAFETY: Whoever writes to a set that is not shared holds the lock, and nobody writes to
-        // one that is.
-        let section = unsafe { self.set().touched(from, start, end) }?;
-
-        Some(self.registry.found(section, &rcu::read_lock()))
-    }
-
-    /// The set, to be written to. If it is shared, that is a new copy.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; then nothing has changed.
-    fn own_set(&mut self, flags: Flags) -> Result<Owned<'_>> {
-        if self.set().is_shared() {
-            let room = Replaced::room(flags)?;
-            // SAFETY: Nobody writes to a set that is shared, and it is: our reference stays.
-            let copy = unsafe { self.set().copy(flags) }?;
-
-            self.replace_set(copy, room);
-        }
-        // SAFETY: Only this registry has it now, and `self`, which holds the lock, is borrowed.
-        Ok(unsafe { Owned::new(self.set()) })
-    }
-
-    /// Puts a copy into the place of the set.
-    fn replace_set(&mut self, copy: ARef<Set>, room: KBox<MaybeUninit<Replaced>>) {
-        // INVARIANT: The copy's reference becomes the registry's; the other one is dropped late.
-        // Readers must see what is in it: `Release`.
-        let old = self
-            .registry
-            .set
-            .xchg(ARef::into_raw(copy).as_ptr(), Release);
-
-        if let Some(old) = NonNull::new(old) {
-            // SAFETY: This reference was the registry's.
-            Replaced::drop_late(room, unsafe { ARef::from_raw(old) });
-        }
-    }
-
-    /// Like [`Locked::own_set`], but never fails: munmap() can no longer be undone when it removes
-    /// sections. `mas_erase()` waits for memory in the same way.
-    fn own_set_at_last(&mut self) -> Owned<'_> {
-        while self.set().is_shared() {
-            let _ = self.own_set(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
-        }
-        // SAFETY: As in `own_set()`.
-        unsafe { Owned::new(self.set()) }
-    }
-
-    /// Removes the verdict, if there is one, on a section that was removed, and lets no walk go on
-    /// with that section. It cannot fail.
-    fn forget(&mut self, gone: &Found) {
-        if gone.verdict.is_some() {
-            self.verdicts().erase(gone.section.text_start);
-        }
-        self.raise_generation();
-    }
-
-    /// Says that something that was found before must be looked up again.
-    fn raise_generation(&mut self) {
-        // INVARIANT: This follows the change. Who sees the new generation must see the change, too:
-        // `Release`.
-        self.registry.generation.fetch_add(1, Release);
-    }
-
-    /// The verdicts, to be written to.
-    fn verdicts(&mut self) -> Writer<'_, Judged> {
-        // SAFETY: The lock is held, and `self` is borrowed.
-        unsafe { self.registry.verdicts.writer() }
     }
 }
 

@@ -2,9 +2,12 @@
 
 //! A range of text, the table that describes it, and what is known about that.
 
+use core::ffi::CStr;
+
 use kernel::prelude::*;
 
 use crate::parse::{
+    elf,
     sframe,
     Malformed, //
 };
@@ -21,6 +24,8 @@ pub(crate) enum Origin {
     Exec,
     /// The program itself.
     Prctl,
+    /// A walk that came there, from what the process has mapped.
+    Discovery,
 }
 
 /// What a table is written in.
@@ -29,6 +34,40 @@ pub(crate) enum Origin {
 pub(crate) enum Format {
     /// SFrame, version 3.
     SFrame,
+}
+
+/// Why there is no table for a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absence {
+    /// The text is not that of a file.
+    NoFile,
+    /// The start of the file, with its header, is not mapped near the text.
+    NoHeader,
+    /// The table is not mapped where the file says.
+    NotMapped,
+    /// The file's headers say so.
+    Elf(elf::Absence),
+}
+
+impl Absence {
+    /// Its name, for programs to read: ABI, as `/proc/PID/unwind_tables` shows it.
+    pub(crate) fn name(self) -> &'static CStr {
+        match self {
+            Self::NoFile => c"no-file",
+            Self::NoHeader => c"no-header",
+            Self::NotMapped => c"not-mapped",
+            Self::Elf(absence) => absence.name(),
+        }
+    }
+}
+
+/// What describes a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A table.
+    Table(Format),
+    /// Nothing: a walk has looked for a table, and there is none.
+    Absent(Absence),
 }
 
 /// What was found out about a table.
@@ -62,8 +101,8 @@ pub(crate) struct Found {
 ///
 /// # Invariants
 ///
-/// - `text_start < text_end`, and `table_len` is not zero. Whether there is anything at these
-///   addresses shows when they are used.
+/// - `text_start < text_end`, and `table_len` is zero only if there is no table. Whether there is
+///   anything at these addresses shows when they are used.
 #[derive(Clone, Copy)]
 pub(crate) struct Section {
     /// What this registration is known by, unlike its addresses, which another may reuse.
@@ -76,8 +115,8 @@ pub(crate) struct Section {
     pub(crate) table: usize,
     /// Bytes that the table may use.
     pub(crate) table_len: u32,
-    /// What the table is written in.
-    pub(crate) format: Format,
+    /// What the table is written in, or why there is none.
+    pub(crate) content: Content,
     /// Who registered it.
     pub(crate) origin: Origin,
 }
@@ -108,9 +147,40 @@ impl Section {
             text_end,
             table: table_start,
             table_len: table_len.try_into().map_err(|_| EINVAL)?,
-            format,
+            content: Content::Table(format),
             origin,
         })
+    }
+
+    /// A section without a table, as a walk has found, and without an id yet.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the range is empty.
+    pub(crate) fn absent(text_start: usize, text_end: usize, absence: Absence) -> Result<Self> {
+        if text_start >= text_end {
+            return Err(EINVAL);
+        }
+        // INVARIANT: Just checked; and there is no table.
+        Ok(Self {
+            id: 0,
+            text_start,
+            text_end,
+            table: 0,
+            table_len: 0,
+            content: Content::Absent(absence),
+            origin: Origin::Discovery,
+        })
+    }
+
+    /// Whether there is no table.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.content, Content::Absent(_))
+    }
+
+    /// Whether somebody has said what describes this text: then no walk does.
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.origin != Origin::Discovery
     }
 
     /// Address of the last byte of text.
@@ -138,6 +208,9 @@ impl Section {
 
     /// How far the table reaches beyond the text, on the side where that is more.
     pub(crate) fn reach(&self) -> usize {
+        if self.is_absent() {
+            return 0;
+        }
         let below = self.text_start.saturating_sub(self.table);
         let above = self.table_end().saturating_sub(self.text_end);
 

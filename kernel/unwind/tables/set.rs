@@ -49,8 +49,10 @@ pub(crate) struct Set {
     #[pin]
     tree: Tree<Section>,
     references: Refcount,
-    /// How many sections there are.
+    /// How many sections with a table there are.
     len: Atomic<usize>,
+    /// How many sections without one there are.
+    absent: Atomic<usize>,
     /// Every table starts at or above this address. It never rises.
     tables_start: Atomic<usize>,
     /// Every table ends at or below this address. It never falls.
@@ -84,6 +86,7 @@ impl Set {
                 tree <- Tree::new(),
                 references: Refcount::new(1),
                 len: Atomic::new(0),
+                absent: Atomic::new(0),
                 tables_start: Atomic::new(usize::MAX),
                 tables_end: Atomic::new(0),
                 tables_reach: Atomic::new(0),
@@ -109,6 +112,7 @@ impl Set {
         unsafe { new.tree.writer().copy_from(&self.tree, flags) }?;
         for (new, old) in [
             (&new.len, &self.len),
+            (&new.absent, &self.absent),
             (&new.tables_start, &self.tables_start),
             (&new.tables_end, &self.tables_end),
             (&new.tables_reach, &self.tables_reach),
@@ -131,9 +135,14 @@ impl Set {
         self.references() != 1
     }
 
-    /// How many sections there are.
+    /// How many sections with a table there are.
     pub(crate) fn len(&self) -> usize {
         self.len.load(Relaxed)
+    }
+
+    /// How many sections without a table there are.
+    pub(crate) fn absent(&self) -> usize {
+        self.absent.load(Relaxed)
     }
 
     /// The section whose text holds address `pc`.
@@ -141,9 +150,21 @@ impl Set {
         self.tree.at(pc, rcu)
     }
 
-    /// The first section whose text has a byte in `start..end`.
-    pub(crate) fn first_in(&self, start: usize, end: usize, rcu: &rcu::Guard) -> Option<Section> {
-        self.tree.find(start, end, |_| true, rcu)
+    /// The first section whose text has a byte in `start..end`, and that meets a condition.
+    pub(crate) fn first_in(
+        &self,
+        start: usize,
+        end: usize,
+        condition: impl Fn(&Section) -> bool,
+        rcu: &rcu::Guard,
+    ) -> Option<Section> {
+        self.tree.find(start, end, condition, rcu)
+    }
+
+    /// The range around address `pc` that is no section's text, from its first address to its last;
+    /// none if there is a section.
+    pub(crate) fn gap(&self, pc: usize, rcu: &rcu::Guard) -> Option<(usize, usize)> {
+        self.tree.gap(pc, rcu)
     }
 
     /// Whether a table may have a byte in `start..end`.
@@ -196,13 +217,29 @@ impl<'a> Owned<'a> {
     /// # Errors
     ///
     /// `EEXIST` if a byte of its text has one already; `ENOMEM`.
-    pub(crate) fn add(&mut self, entry: ARef<Entry<Section>>) -> Result {
+    pub(crate) fn add(&mut self, entry: ARef<Entry<Section>>, flags: Flags) -> Result {
         let section = entry.value();
         let (first, last) = (section.text_start, section.text_last());
 
-        self.tree().add(first, last, entry, GFP_KERNEL_ACCOUNT)?;
-        self.0.len.store(self.0.len().wrapping_add(1), Relaxed);
+        self.tree().add(first, last, entry, flags)?;
+        self.count(&section).update(1);
         self.widen(&section);
+        Ok(())
+    }
+
+    /// Adds a section without a table, in the place of such sections beside each other.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if a byte of its text is that of another section; `ENOMEM`.
+    pub(crate) fn join(&mut self, entry: ARef<Entry<Section>>, flags: Flags) -> Result {
+        let section = entry.value();
+        let (first, last) = (section.text_start, section.text_last());
+
+        let gone = self
+            .tree()
+            .join(first, last, entry, Section::is_absent, flags)?;
+        self.count(&section).update(1usize.wrapping_sub(gone));
         Ok(())
     }
 
@@ -223,8 +260,17 @@ impl<'a> Owned<'a> {
     /// Removes a section, if it is there. It cannot fail.
     pub(crate) fn remove(&mut self, section: &Section) {
         if self.tree().erase(section.text_start) {
-            self.0.len.store(self.0.len().wrapping_sub(1), Relaxed);
+            self.count(section).update(1usize.wrapping_neg());
         }
+    }
+
+    /// Where sections like `section` are counted.
+    fn count(&self, section: &Section) -> Count<'_> {
+        Count(if section.is_absent() {
+            &self.0.absent
+        } else {
+            &self.0.len
+        })
     }
 
     /// The tree, to be written to.
@@ -235,6 +281,9 @@ impl<'a> Owned<'a> {
 
     /// Remembers where tables are.
     fn widen(&mut self, section: &Section) {
+        if section.is_absent() {
+            return;
+        }
         let set = self.0;
         let start = set.tables_start.load(Relaxed).min(section.table);
         let end = set.tables_end.load(Relaxed).max(section.table_end());
@@ -243,6 +292,17 @@ impl<'a> Owned<'a> {
         set.tables_start.store(start, Relaxed);
         set.tables_end.store(end, Relaxed);
         set.tables_reach.store(reach, Relaxed);
+    }
+}
+
+/// A number that only the owner of a set changes.
+struct Count<'a>(&'a Atomic<usize>);
+
+impl Count<'_> {
+    /// Adds `change`, modulo 2^64.
+    fn update(&self, change: usize) {
+        self.0
+            .store(self.0.load(Relaxed).wrapping_add(change), Relaxed);
     }
 }
 

@@ -10,6 +10,7 @@
 //! - `user_memory` and `bisect`, with C files beside them, are the only ones that read user memory.
 //! - `layout` asserts that C and Rust mean the same by a rule.
 //! - `vdso` has the table that no process registers.
+//! - `walk` and `recent` are what the lookups of a stack share.
 //! - `registry`, `set`, `tree` and `entry` are the only places that know about locks and lifetimes:
 //!   what an address space has, the sections that it shares with others, and what they are in.
 //! - This file is the only one that is called from C.
@@ -27,7 +28,10 @@ mod set;
 mod tree;
 mod user_memory;
 mod vdso;
+mod walk;
 
+#[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
+mod discover_kunit;
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
 mod tables_kunit;
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
@@ -47,19 +51,21 @@ use crate::{
         Budget,
         Rule, //
     },
-    recent::Recent,
     registry::{
         slot,
+        walk_flags,
         Registry, //
     },
     section::{
+        Content,
         Format,
         Found,
         Origin,
         Section,
         Verdict, //
     },
-    vdso::Vdso, //
+    vdso::Vdso,
+    walk::Walk, //
 };
 
 const __LOG_PREFIX: &[u8] = b"unwind_tables\0";
@@ -116,17 +122,22 @@ impl Found {
             text_end: section.text_end,
             table_start: section.table,
             table_end: section.table_end(),
-            format: match section.format {
-                Format::SFrame => bindings::UNWIND_TABLE_SFRAME,
+            format: match section.content {
+                Content::Table(Format::SFrame) => bindings::UNWIND_TABLE_SFRAME,
+                Content::Absent(_) => bindings::UNWIND_TABLE_ABSENT,
             },
             origin: match section.origin {
                 Origin::Exec => bindings::UNWIND_TABLE_BY_EXEC,
                 Origin::Prctl => bindings::UNWIND_TABLE_BY_PRCTL,
+                Origin::Discovery => bindings::UNWIND_TABLE_BY_DISCOVERY,
             },
             state: bindings::UNWIND_TABLE_UNCHECKED,
             ..Default::default()
         };
 
+        if let Content::Absent(absence) = section.content {
+            info.reason_name = absence.name().as_char_ptr();
+        }
         match self.verdict {
             None => {}
             Some(Verdict::Good(_)) => info.state = bindings::UNWIND_TABLE_GOOD,
@@ -247,7 +258,8 @@ pub unsafe extern "C" fn __unwind_tables_replace(
     )
 }
 
-/// Removes a section: see `unwind_tables_unregister()` in the C header.
+/// Removes a section, of the format that `info` says: see `unwind_tables_unregister()` in the C
+/// header.
 ///
 /// # Safety
 ///
@@ -265,7 +277,9 @@ pub unsafe extern "C" fn __unwind_tables_remove(
             // Where this fails, the removal waits for memory.
             let _ = registry.unshare(GFP_KERNEL_ACCOUNT);
         }
-        registry.remove(info.text_start, info.text_end)
+        let absent = info.format == bindings::UNWIND_TABLE_ABSENT;
+
+        registry.remove(info.text_start, info.text_end, absent)
     });
 
     errno(removed.ok_or(ENOENT).map(|found| *info = found.info()))
@@ -339,7 +353,7 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
 /// `frame` must be valid for writing, `walk` for reading and writing. Its `tables` must be what
 /// `current->mm` points to, its `recent` zeroes or from the last call.
 #[export]
-pub unsafe extern "C" fn unwind_tables_lookup(
+pub unsafe extern "C" fn __unwind_tables_lookup(
     ip: usize,
     frame: *mut bindings::unwind_user_frame,
     walk: *mut bindings::unwind_tables_walk,
@@ -347,16 +361,31 @@ pub unsafe extern "C" fn unwind_tables_lookup(
     // SAFETY: `tables` is what `current->mm` points to. A registry lives as long as its address
     // space has users, and `current` is one.
     let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
-    // SAFETY: `walk` is valid, and its `recent` has only zeroes or what the last call left.
-    let (recent, units) = unsafe {
-        (
-            Recent::from_raw(&raw mut (*walk).recent),
-            &mut (*walk).budget,
-        )
-    };
+    // SAFETY: `walk` is valid, its `recent` has only zeroes or what the last call left, and its
+    // budget is another field.
+    let (mut walk, units) = unsafe { (Walk::from_raw(walk), &mut (*walk).budget) };
 
     // SAFETY: `frame` is valid for writing.
-    unsafe { lookup(frame, units, |budget| registry.rule(ip, recent, budget)) }
+    unsafe { lookup(frame, units, |budget| registry.rule(ip, &mut walk, budget)) }
+}
+
+/// Makes a registry for an address space that has none: see `unwind_tables_start()` in the C
+/// header.
+///
+/// Returns null if there is no memory.
+///
+/// # Safety
+///
+/// `mm` must point to a `struct mm_struct` that keeps its users while the result is used.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_make(
+    mm: *mut bindings::mm_struct,
+) -> *mut bindings::unwind_tables {
+    // SAFETY: `mm` keeps its users.
+    unsafe { Registry::get_or_new(slot(mm), walk_flags()) }
+        .map_or(core::ptr::null_mut(), |registry| {
+            core::ptr::from_ref(registry).cast_mut().cast()
+        })
 }
 
 /// Finds the rule for an address in the vDSO: see the C header.

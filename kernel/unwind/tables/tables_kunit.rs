@@ -33,11 +33,11 @@ mod tests {
     }
 
     fn insert(registry: &Registry, section: Section, most: usize) -> Result {
-        registry.insert(registry.entry(section)?, most)
+        registry.insert(registry.entry(section, GFP_KERNEL)?, most)
     }
 
     fn replace(registry: &Registry, section: Section) -> Result {
-        registry.replace(registry.entry(section)?)
+        registry.replace(registry.entry(section, GFP_KERNEL)?)
     }
 
     /// Where the text starts that holds `pc`.
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn overlaps() -> Result {
-        let registry = Registry::new()?;
+        let registry = Registry::new(GFP_KERNEL)?;
         let add = |start, end| insert(&registry, section(start, end)?, MOST);
 
         add(0x40_0000, 0x41_0000)?;
@@ -105,33 +105,33 @@ mod tests {
 
     #[test]
     fn limit() -> Result {
-        let registry = Registry::new()?;
+        let registry = Registry::new(GFP_KERNEL)?;
 
         insert(&registry, section(0x40_0000, 0x41_0000)?, 2)?;
         insert(&registry, section(0x41_0000, 0x42_0000)?, 2)?;
         let third = section(0x42_0000, 0x43_0000)?;
         assert_eq!(insert(&registry, third, 2), Err(ENOSPC));
-        assert!(registry.remove(0x40_0000, 0x41_0000).is_some());
+        assert!(registry.remove(0x40_0000, 0x41_0000, false).is_some());
         insert(&registry, third, 2)
     }
 
     #[test]
     fn removal_is_exact() -> Result {
-        let registry = Registry::new()?;
+        let registry = Registry::new(GFP_KERNEL)?;
 
         insert(&registry, section(0x40_0000, 0x41_0000)?, MOST)?;
-        assert!(registry.remove(0x40_0000, 0x40_ffff).is_none());
-        assert!(registry.remove(0x40_0001, 0x41_0000).is_none());
-        assert!(registry.remove(0x3f_ffff, 0x41_0000).is_none());
-        assert!(registry.remove(0x40_0000, 0x41_0000).is_some());
-        assert!(registry.remove(0x40_0000, 0x41_0000).is_none());
+        assert!(registry.remove(0x40_0000, 0x40_ffff, false).is_none());
+        assert!(registry.remove(0x40_0001, 0x41_0000, false).is_none());
+        assert!(registry.remove(0x3f_ffff, 0x41_0000, false).is_none());
+        assert!(registry.remove(0x40_0000, 0x41_0000, false).is_some());
+        assert!(registry.remove(0x40_0000, 0x41_0000, false).is_none());
         assert_eq!(registry.len(), 0);
         Ok(())
     }
 
     #[test]
     fn unmapped() -> Result {
-        let registry = Registry::new()?;
+        let registry = Registry::new(GFP_KERNEL)?;
         let add = |start, table| {
             let section = Section::new(
                 table,
@@ -175,7 +175,7 @@ mod tests {
             let tables = [table, 0x5000_3000, 0x5000_5000];
             for nth in 0..texts.len() {
                 for at in [tables[nth], tables[nth].wrapping_add(0xfff)] {
-                    let registry = Registry::new()?;
+                    let registry = Registry::new(GFP_KERNEL)?;
                     for (text, table) in texts.iter().zip(tables) {
                         let section = Section::new(
                             table,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn verdicts_stay_with_their_section() -> Result {
-        let registry = Registry::new()?;
+        let registry = Registry::new(GFP_KERNEL)?;
         let pc = 0x40_0000;
         let malformed = Verdict::Disabled(Malformed {
             reason: Reason::SFrame(sframe::Reason::Magic),
@@ -226,7 +226,7 @@ mod tests {
         assert!(!is_disabled(&copy, pc));
         let copied = copy.find(pc).ok_or(ENOENT)?.section;
         assert_eq!((copied.table, copied.table_len), (0x1000, 0x1000));
-        assert!(copy.remove(pc, 0x41_0000).is_some());
+        assert!(copy.remove(pc, 0x41_0000, false).is_some());
         assert!(is_disabled(&registry, pc));
 
         // So does another table of the same text, and the same once more.
@@ -239,7 +239,7 @@ mod tests {
 
     /// A registry of three sections, the first of which is malformed.
     fn three_sections() -> Result<Pin<KBox<Registry>>> {
-        let registry = Registry::new()?;
+        let registry = Registry::new(GFP_KERNEL)?;
         let malformed = Verdict::Disabled(Malformed {
             reason: Reason::SFrame(sframe::Reason::Magic),
             offset: 0,
@@ -289,7 +289,7 @@ mod tests {
         },
         |registry| {
             registry
-                .remove(0x42_0000, 0x42_1000)
+                .remove(0x42_0000, 0x42_1000, false)
                 .map(|_| ())
                 .ok_or(ENOENT)
         },
@@ -316,7 +316,7 @@ mod tests {
             );
             assert_eq!(insert(registry, text, MOST), Err(EEXIST));
             assert_eq!(replace(registry, text), Err(ENOENT));
-            assert!(registry.remove(0x40_0000, 0x40_0fff).is_none());
+            assert!(registry.remove(0x40_0000, 0x40_0fff, false).is_none());
             registry.unmap(0x2000, 0x40_0000);
             registry.unmap(0x41_1000, 0x42_0000);
             let second = registry.find(0x41_0000).ok_or(ENOENT)?.section;
@@ -395,7 +395,7 @@ mod tests {
             Err(EEXIST)
         );
         registry.unmap(0x50_0000, 0x60_0000);
-        assert!(registry.remove(0x50_0000, 0x60_0000).is_none());
+        assert!(registry.remove(0x50_0000, 0x60_0000, false).is_none());
         drop(registry.copy()?);
         registry.unshare(GFP_KERNEL)?;
         assert_eq!(registry.generation(), before);
@@ -407,7 +407,7 @@ mod tests {
         replace(&registry, section(0x41_0000, 0x41_1000)?)?;
         let replaced = registry.generation();
         assert!(replaced > disabled);
-        assert!(registry.remove(0x42_0000, 0x42_1000).is_some());
+        assert!(registry.remove(0x42_0000, 0x42_1000, false).is_some());
         let removed = registry.generation();
         assert!(removed > replaced);
         registry.unmap(0x40_0000, 0x40_0001);
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn none_and_one() -> Result {
-        let registry = Registry::new()?;
+        let registry = Registry::new(GFP_KERNEL)?;
         let add = |start: usize| insert(&registry, section(start, start | 0x1000)?, MOST);
 
         // The tree is empty, has one entry, and is empty again.
@@ -432,7 +432,7 @@ mod tests {
                 assert!(registry
                     .find_in(found.section.text_end, usize::MAX)
                     .is_none());
-                assert!(registry.remove(start, start | 0x1000).is_some());
+                assert!(registry.remove(start, start | 0x1000, false).is_some());
             }
         }
         Ok(())
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn generations() -> Result {
         let starts = || (0x40_0000_usize..0x50_0000).step_by(0x2000);
-        let mut registry = Registry::new()?;
+        let mut registry = Registry::new(GFP_KERNEL)?;
 
         for (nth, start) in starts().enumerate() {
             insert(&registry, section(start, start | 0x1000)?, MOST)?;
@@ -483,7 +483,7 @@ mod tests {
         }
         for start in starts() {
             let copy = registry.copy()?;
-            assert!(copy.remove(start, start | 0x1000).is_some());
+            assert!(copy.remove(start, start | 0x1000, false).is_some());
             assert!(registry.find(start).is_some());
             registry = copy;
         }
@@ -494,7 +494,7 @@ mod tests {
     #[test]
     fn many_sections() -> Result {
         let starts = || (0x40_0000_usize..0xc0_0000).step_by(0x2000);
-        let registry = Registry::new()?;
+        let registry = Registry::new(GFP_KERNEL)?;
 
         for start in starts() {
             insert(&registry, section(start, start | 0x1000)?, MOST)?;

@@ -133,6 +133,18 @@ impl<T: Copy> Tree<T> {
         None
     }
 
+    /// The range around an address where there is no value, from its first address to its last;
+    /// none if there is a value.
+    pub(crate) fn gap(&self, address: usize, _rcu: &rcu::Guard) -> Option<(usize, usize)> {
+        let mut cursor = self.cursor(address, address);
+
+        // SAFETY: The tree is initialised, and no node is freed in an RCU read-side critical
+        // section.
+        unsafe { bindings::mas_walk(&mut cursor) }
+            .is_null()
+            .then_some((cursor.index, cursor.last))
+    }
+
     /// The same as [`Tree::find`], for one who keeps others from writing.
     ///
     /// # Safety
@@ -274,6 +286,43 @@ impl<T: Copy> Writer<'_, T> {
             drop(unsafe { ARef::from_raw(old.entry) });
         }
         Ok(())
+    }
+
+    /// Stores an entry at `first..=last`, over entries that are wholly in this range and meet a
+    /// condition. Says how many that were: at most two, one on each side of what is new.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if there is another one, or more; `ENOMEM`.
+    pub(crate) fn join(
+        &mut self,
+        first: usize,
+        last: usize,
+        entry: ARef<Entry<T>>,
+        condition: impl Fn(&T) -> bool,
+        flags: Flags,
+    ) -> Result<usize> {
+        let mut old = [None, None];
+        let mut places = old.iter_mut();
+
+        // SAFETY: There is no other writer, by the type invariants.
+        for found in unsafe { self.tree.unchanged(first, last) } {
+            // SAFETY: The tree has a reference, and keeps it as nobody else writes.
+            let value = unsafe { found.entry.as_ref() }.value();
+
+            if found.first < first || found.last > last || !condition(&value) {
+                return Err(EEXIST);
+            }
+            *places.next().ok_or(EEXIST)? = Some(found.entry);
+        }
+        self.store(first, last, entry, flags)?;
+
+        Ok(old
+            .into_iter()
+            .flatten()
+            // SAFETY: The tree has given it up.
+            .map(|entry| drop(unsafe { ARef::from_raw(entry) }))
+            .count())
     }
 
     /// Stores an entry over what is at `first..=last`, whose reference is the caller's then.

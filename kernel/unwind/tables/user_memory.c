@@ -9,6 +9,8 @@
 #include <linux/unaligned.h>
 #include <linux/unwind_tables.h>
 
+#include "wait.h"
+
 /* The next bytes of the copy in unwind_tables_read(), as many as @type has. */
 #define read_next(type)								\
 do {										\
@@ -21,25 +23,12 @@ do {										\
 	len -= sizeof(type);							\
 } while (0)
 
-/**
- * unwind_tables_read - Copy a few bytes of a table
- * @to:	  Where to
- * @addr: Where from, any address
- * @len:  How many
- *
+/*
  * In words and a single user access: a lookup does this a few times for each
  * frame, and copy_from_user() is made for more bytes.
- *
- * Context: Faultable.
- * Return: 0, or -EFAULT; then @to has any bytes.
  */
-int unwind_tables_read(void *to, unsigned long addr, unsigned int len)
+static __always_inline int read_words(void *to, const void __user *table, unsigned int len)
 {
-	const void __user *table = (const void __user *)addr;
-
-	might_fault();
-	if (should_fail_usercopy())
-		return -EFAULT;
 	instrument_copy_from_user_before(to, table, len);
 
 	scoped_user_read_access_size(table, len, fault) {
@@ -61,4 +50,29 @@ int unwind_tables_read(void *to, unsigned long addr, unsigned int len)
 	return 0;
 fault:
 	return -EFAULT;
+}
+
+/**
+ * unwind_tables_read - Copy a few bytes of a table
+ * @to:	   Where to
+ * @addr:  Where from, any address
+ * @len:   How many
+ * @waits: How many more reads may wait for memory; this one takes itself off
+ *
+ * Context: Faultable, but page faults are disabled.
+ * Return: 0, or -EFAULT; then @to has any bytes.
+ */
+int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned int *waits)
+{
+	const void __user *table = (const void __user *)addr;
+	struct unwind_tables_wait wait = { .left = waits };
+	int ret;
+
+	if (should_fail_usercopy())
+		return -EFAULT;
+	do {
+		ret = read_words(to, table, len);
+	} while (unlikely(ret) && unwind_tables_wait_begin(&wait));
+	unwind_tables_wait_end(&wait);
+	return ret;
 }

@@ -2,6 +2,8 @@
 
 //! Tables in user memory: nothing else copies from it.
 
+use core::cell::Cell;
+
 use kernel::{
     bindings,
     prelude::*, //
@@ -20,22 +22,25 @@ use crate::{
 
 /// A table in the memory of the current process.
 ///
-/// Reading may sleep, and may wait for a device.
-pub(crate) struct UserMemory {
+/// A read may sleep, and may wait for a device. It first tries without. Only so many reads of a
+/// stack may wait: for the others what is not there is a fault, and the next stack gets further.
+pub(crate) struct UserMemory<'a> {
     /// Address of the first byte.
     base: usize,
+    /// How many more reads may wait.
+    waits: &'a Cell<c_uint>,
 }
 
-impl UserMemory {
-    /// The memory from address `base` on.
+impl<'a> UserMemory<'a> {
+    /// The memory from address `base` on, of which `waits` reads may wait.
     ///
     /// Nothing is checked here: an address that is not user memory faults when it is read.
-    pub(crate) fn new(base: usize) -> Self {
-        Self { base }
+    pub(crate) fn new(base: usize, waits: &'a Cell<c_uint>) -> Self {
+        Self { base, waits }
     }
 }
 
-impl Reader for UserMemory {
+impl Reader for UserMemory<'_> {
     #[inline]
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
         let offset = usize::try_from(offset).map_err(|_| Fault)?;
@@ -43,8 +48,10 @@ impl Reader for UserMemory {
 
         let len = buf.len().try_into().map_err(|_| Fault)?;
 
-        // SAFETY: `buf` has room for so many bytes, and any address may be asked for.
-        match unsafe { bindings::unwind_tables_read(buf.as_mut_ptr().cast(), addr, len) } {
+        let to = buf.as_mut_ptr().cast();
+        // SAFETY: `buf` has room for so many bytes, any address may be asked for, and only this
+        // thread uses the number of waits.
+        match unsafe { bindings::unwind_tables_read(to, addr, len, self.waits.as_ptr()) } {
             0 => Ok(()),
             _ => Err(Fault),
         }
@@ -52,6 +59,6 @@ impl Reader for UserMemory {
 
     #[inline(always)]
     fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
-        bisect::in_user_memory(self.base, array, key)
+        bisect::in_user_memory(self.base, array, key, self.waits)
     }
 }

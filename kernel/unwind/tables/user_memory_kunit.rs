@@ -8,6 +8,8 @@
 #[path = "vectors/mod.rs"]
 mod vectors;
 
+use core::cell::Cell;
+
 use kernel::prelude::*;
 
 #[kunit_tests(unwind_tables_user_memory)]
@@ -111,7 +113,8 @@ mod tests {
             *to = byte;
             len = len.wrapping_add(1);
         }
-        let memory = UserMemory::new(page.put(copy.get(..len).ok_or(EINVAL)?)?);
+        let waits = Cell::new(0);
+        let memory = UserMemory::new(page.put(copy.get(..len).ok_or(EINVAL)?)?, &waits);
 
         Ok(table.rule(&memory, bytes.len, pc, &mut Budget::new(ENOUGH)))
     }
@@ -222,6 +225,7 @@ mod tests {
     #[test]
     fn arrays() -> Result {
         let page = Page::new()?;
+        let waits = Cell::new(0);
 
         for Search {
             bytes,
@@ -230,7 +234,7 @@ mod tests {
         } in ARRAYS
         {
             for (key, expected) in *lookups {
-                let memory = UserMemory::new(page.put(bytes)?);
+                let memory = UserMemory::new(page.put(bytes)?, &waits);
                 assert_eq!(memory.bisect(array, *key), *expected);
 
                 // The last byte is only read if it is that of the last element, and that is found.
@@ -240,7 +244,7 @@ mod tests {
                 let is_last = |nth: u32| {
                     nth.saturating_add(1) == array.count && array.end() == Some(bytes.len() as u64)
                 };
-                let memory = UserMemory::new(page.put(but_last)?);
+                let memory = UserMemory::new(page.put(but_last)?, &waits);
                 let expected = match expected {
                     Ok(element) if is_last(element.nth) => Err(Lost::Fault),
                     expected => *expected,
@@ -255,6 +259,7 @@ mod tests {
     #[test]
     fn no_user_memory() -> Result {
         let page = Page::new()?;
+        let waits = Cell::new(0);
 
         for Search { array, lookups, .. } in ARRAYS {
             for base in [
@@ -265,7 +270,7 @@ mod tests {
                 usize::MAX,
             ] {
                 for (key, _) in *lookups {
-                    let found = UserMemory::new(base).bisect(array, *key);
+                    let found = UserMemory::new(base, &waits).bisect(array, *key);
                     if array.count != 0 {
                         assert_eq!(found, Err(Lost::Fault));
                     }

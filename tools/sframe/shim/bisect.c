@@ -10,6 +10,8 @@ __thread struct shim_reader shim_reader;
 int shim_bisect(const struct shim_reader *reader, const struct unwind_bisect_array *array,
 		u64 key, struct unwind_bisect_element *element)
 {
+	unsigned int waits = 0;
+
 	shim_reader = *reader;
-	return unwind_bisect_user(0, array, key, element);
+	return unwind_bisect_user(0, array, key, element, &waits);
 }

@@ -24,7 +24,7 @@ pub(crate) const ENOUGH: u32 = 1_000_000;
 /// change in one place leaves the others with a meaning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a> {
-    architecture: u8,
+    pub(crate) architecture: u8,
     pub(crate) repeats: bool,
     pub(crate) units: u32,
     pub(crate) base: u64,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Searches for tables that the kernel's parser cannot take.
+//! Searches for tables, and for ELF headers, that the kernel's parser cannot take.
 //!
 //! Each target turns arbitrary bytes into a table and what is asked of it, asks, and panics if the
 //! answer breaks a promise. libFuzzer makes up the bytes, and keeps those that reach new code.
@@ -17,9 +17,13 @@ mod parse;
 
 mod changing;
 mod check;
+mod elf;
 mod input;
 mod lookup;
 mod memory;
+// What is to be found in ELF headers is said once, for all tests.
+#[path = "../../host/src/tests/elf/model.rs"]
+mod model;
 mod mutate;
 // The search in C, which the kernel's parser asks for.
 #[allow(unsafe_code)]
@@ -27,5 +31,6 @@ mod mutate;
 mod search;
 
 pub use changing::changing;
+pub use elf::elf;
 pub use lookup::lookup;
 pub use mutate::mutate;

@@ -9,12 +9,16 @@
 //! A format ([`sframe`]) is asked for the [`Rule`] that holds at an address. It reads through a
 //! [`Reader`], in bounded pieces that are copied before they are looked at, and pays for its work
 //! from a [`Budget`]. A reader also searches the format's index, an [`Array`] of numbers.
+//!
+//! Where the table of a file is that nobody has registered, the file says itself: [`elf`].
 
 #![forbid(unsafe_code)]
 // Each user needs but a part: the kernel one architecture, tests and tools all, and whole tables.
 #![allow(dead_code, unused_imports)]
 
 mod array;
+mod codes;
+pub(crate) mod elf;
 mod error;
 mod reader;
 mod rule;

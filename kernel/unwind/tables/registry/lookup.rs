@@ -25,46 +25,49 @@ use crate::{
         Malformed,
         Rule, //
     },
-    recent::Recent,
     section::{
+        Content,
         Found,
         Header,
         Judged,
         Section,
         Verdict, //
     },
-    user_memory::UserMemory, //
+    user_memory::UserMemory,
+    walk::Walk, //
 };
 
 /// How a walk allocates: it can do without, and nobody should be killed for it.
-fn walk_flags() -> Flags {
+pub(crate) fn walk_flags() -> Flags {
     GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY
 }
 
 /// How a walk allocates while it holds the lock: fork() and munmap() take that inside the mmap
 /// lock, and must not wait for the reclaim of memory that a profiler causes.
-fn locked_walk_flags() -> Flags {
+pub(super) fn locked_walk_flags() -> Flags {
     GFP_NOWAIT | __GFP_NOWARN
 }
 
 impl Registry {
-    /// The rule that holds at address `pc`, from the table that the current process registered.
+    /// The rule that holds at address `pc`, from the table of the text that this is in. If the
+    /// current process has not registered one, it is looked for.
     ///
-    /// Looks at `recent` first, and leaves there what it found. Reads user memory.
+    /// Looks first at what `walk` has found last, and leaves there what it found. Reads user
+    /// memory.
     pub(crate) fn rule(
         &self,
         pc: usize,
-        recent: &mut Recent,
+        walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
         // What was removed before the generation was raised is not found after this: `Acquire`.
         let generation = self.generation.load(Acquire);
 
-        if recent.at(generation, pc).is_none() {
-            self.open(generation, pc, recent, budget)?;
+        if walk.recent.at(generation, pc).is_none() {
+            self.open(generation, pc, walk, budget)?;
         }
-        let (section, header) = recent.at(generation, pc).ok_or(Error::NotFound)?;
-        let memory = UserMemory::new(section.table);
+        let (section, header) = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
+        let memory = UserMemory::new(section.table, walk.waits);
         let rule = header.rule(&memory, section.table as u64, pc as u64, budget);
 
         if let Err(Error::Malformed(malformed)) = rule {
@@ -79,13 +82,21 @@ impl Registry {
         &self,
         generation: u64,
         pc: usize,
-        recent: &mut Recent,
+        walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<(), Error> {
-        let Found { section, verdict } = self.find(pc).ok_or(Error::NotFound)?;
-        let header = self.header(&section, verdict, budget)?;
+        let Found { section, verdict } = match self.find(pc) {
+            Some(found) => found,
+            None => self.discover(pc, walk, budget)?,
+        };
 
-        recent.set(generation, section, header);
+        if let Content::Absent(_) = section.content {
+            walk.nothing.set_absent(&section);
+            return Err(Error::NotFound);
+        }
+        let header = self.header(&section, verdict, walk, budget)?;
+
+        walk.recent.set(generation, section, header);
         Ok(())
     }
 
@@ -94,6 +105,7 @@ impl Registry {
         &self,
         section: &Section,
         verdict: Option<Verdict>,
+        walk: &Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Header, Error> {
         match verdict {
@@ -101,7 +113,7 @@ impl Registry {
             Some(Verdict::Disabled(malformed)) => Err(Error::Malformed(malformed)),
             None => {
                 budget.spend(Budget::FIND)?;
-                let memory = UserMemory::new(section.table);
+                let memory = UserMemory::new(section.table, walk.waits);
                 let header =
                     Header::read(&memory, section.table_len.into()).inspect_err(|error| {
                         if let Error::Malformed(malformed) = error {

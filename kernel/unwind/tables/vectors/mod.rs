@@ -3,12 +3,14 @@
 //! Tables and what is to be found in them, for KUnit and for the tests on a host.
 //!
 //! Every table is well-formed. Its [`Vector`]s say what a change of some of its bytes makes of it:
-//! at each bound of the format one that is still good, and one that is not.
+//! at each bound of the format one that is still good, and one that is not. So it is with the files
+//! of [`elf`].
 
 mod aarch64;
 mod amd64;
 mod amd64_flexible;
 mod arrays;
+pub(crate) mod elf;
 mod s390x;
 
 use crate::parse::{
@@ -151,10 +153,15 @@ const fn each(
 
 impl Vector {
     /// Calls `test` with each table that the change makes of `table`, which must be its own.
-    pub(crate) fn for_each(&self, table: &Table, mut test: impl FnMut(&Bytes<'_>)) {
-        let bytes = Bytes::new(table);
+    pub(crate) fn for_each(&self, table: &Table, test: impl FnMut(&Bytes<'_>)) {
+        self.change.for_each(Bytes::new(table), test);
+    }
+}
 
-        match self.change {
+impl Change {
+    /// Calls `test` with all that it makes of `bytes`.
+    fn for_each(&self, bytes: Bytes<'_>, mut test: impl FnMut(&Bytes<'_>)) {
+        match *self {
             Change::Patches(patches) => test(&Bytes { patches, ..bytes }),
             Change::Length(len, patches) => test(&Bytes {
                 patches,

@@ -69,7 +69,12 @@ static inline bool should_fail_usercopy(void)
 	return false;
 }
 
-static inline void might_fault(void)
+/* No read here waits. */
+static inline void pagefault_disable(void)
+{
+}
+
+static inline void pagefault_enable(void)
 {
 }
 

@@ -69,7 +69,7 @@ static bool failing(struct _test_data_fault *self, int n,
 /* Whether a process has these texts, the calm one and the crowd, and no other, by its file. */
 static bool file_says(struct _test_data_fault *self, pid_t pid, unsigned int texts)
 {
-	static struct line lines[CROWD + PART_PAGES + 2];
+	static struct line lines[CROWD + PART_PAGES + 8];
 	int wanted = 1 + self->crowded + __builtin_popcount(texts);
 
 	if (proc_lines(pid, lines, ARRAY_SIZE(lines)) != wanted ||

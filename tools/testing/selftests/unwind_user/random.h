@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "tables.h"
+#include "object.h"
 #include "scene.h"
 
 /* --- What all processes share --- */
@@ -42,6 +43,7 @@ enum kind {
 	TABLE,
 	SAMPLE,
 	SCENE,
+	DISCOVERY,
 	SIGNAL,
 	LATE,
 	PROC,
@@ -72,6 +74,7 @@ static const char * const kind_names[NR_KINDS] = {
 	[TABLE] = "a table is rewritten",
 	[SAMPLE] = "stacks are sampled",
 	[SCENE] = "a scene is played to its end",
+	[DISCOVERY] = "the kernel finds a table",
 	[SIGNAL] = "signals on another stack",
 	[LATE] = "a page that arrives late",
 	[PROC] = "/proc/PID/unwind_tables",
@@ -281,9 +284,12 @@ static void catch_signals(void)
 #define PART_SIZE	0x10000000UL
 #define PAGES		64
 
-enum part { TEXT, TABLES, STACK, SCRATCH, NR_PARTS };
+enum part { TEXT, TABLES, STACK, SCRATCH, NR_PARTS, OBJECTS = NR_PARTS };
 
 static int part_fd[NR_PARTS];
+
+/* Files with headers, text and a table, of which the text alone does not change. */
+static struct object objects[4];
 
 static unsigned char *part_page(enum part part, unsigned long nth)
 {
@@ -349,6 +355,15 @@ static const char *make_arena(void)
 		}
 		if (!map_pages(part, 0, PAGES, usual_protection(part)))
 			return "mmap";
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(objects); i++) {
+		objects[i] = object_good();
+		if (object_write(&objects[i]))
+			return "object_write";
+		for (unsigned long j = 0; j < 2; j++) {
+			if (pwrite(objects[i].fd, page, PAGE, (OBJECT_TEXT + j) * PAGE) != PAGE)
+				return "pwrite";
+		}
 	}
 	return NULL;
 }

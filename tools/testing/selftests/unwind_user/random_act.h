@@ -302,24 +302,14 @@ static struct rule any_rule(void)
 	return rule;
 }
 
-/* Where a table is to be written. */
-static __thread unsigned char *target;
-
-static void copy_page(void)
+/* Make a table, which may be damaged, in this thread's page. It will be at @target. */
+static void make_table(unsigned char *text, unsigned char *target)
 {
-	memcpy(target, me->page, sizeof(me->page));
-}
-
-/* Write a table, which may be damaged; it is made elsewhere, for others write here, too. */
-static void act_table(void)
-{
-	struct scene scene = { .table = me->page };
+	/* It says how far the text is. */
+	struct scene scene = { .table = me->page, .text = me->page + (text - target) };
 	int functions = 1 + below(SCENE_FUNCTIONS);
 	struct table_header *header;
 
-	target = part_page(TABLES, below(PAGES - 1));
-	/* It says how far the text is. */
-	scene.text = me->page + (any_page(TEXT) - target);
 	memset(me->page, 0, sizeof(me->page));
 	scene_no_rules(&scene);
 	while (functions-- > 0)
@@ -337,6 +327,21 @@ static void act_table(void)
 			me->page[i] = any_number();
 		break;
 	}
+}
+
+/* Where a table is to be written. */
+static __thread unsigned char *target;
+
+static void copy_page(void)
+{
+	memcpy(target, me->page, sizeof(me->page));
+}
+
+/* Write a table; it is made elsewhere, for others write here, too. */
+static void act_table(void)
+{
+	target = part_page(TABLES, below(PAGES - 1));
+	make_table(any_page(TEXT), target);
 	count(TABLE, guarded(copy_page));
 }
 
@@ -423,7 +428,8 @@ static void act_sampler(void)
 	me->sampled = !sampler_open_stacks(&me->sampler, one_in(4) ? clock : call);
 }
 
-static void act_scene(void)
+/* Sample a stack that starts in a page of text. */
+static void play_at(unsigned char *text)
 {
 	struct scene_regs *regs = &me->frame.regs;
 	unsigned long *words = (unsigned long *)regs;
@@ -432,7 +438,7 @@ static void act_scene(void)
 		act_sampler();
 	for (unsigned int i = 0; i < sizeof(*regs) / sizeof(*words); i++)
 		words[i] = any_word();
-	regs->ip = (unsigned long)any_page(TEXT);
+	regs->ip = (unsigned long)text;
 	if (!one_in(8)) {
 		regs->sp = (unsigned long)any_page(STACK) + 8 * below(PAGE / 8);
 		guarded(write_stack);
@@ -442,6 +448,11 @@ static void act_scene(void)
 	count(SCENE, guarded(play_scene));
 	if (me->sampled)
 		drain();
+}
+
+static void act_scene(void)
+{
+	play_at(any_page(TEXT));
 }
 
 static void act_signal(void)

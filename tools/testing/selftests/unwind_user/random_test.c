@@ -19,6 +19,7 @@
 
 #include "random.h"
 #include "random_act.h"
+#include "random_object.h"
 
 /* Who has no rights. */
 #define NOBODY		65534
@@ -44,7 +45,7 @@ static void become(const char *role, unsigned long number)
 static void (* const brief_acts[])(void) = {
 	act_register, act_unregister, act_update, act_enumerate, act_few, act_crowd, act_mad,
 	act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise, act_table, act_scene,
-	act_proc,
+	act_object, act_proc,
 };
 
 static void be_brief(void)
@@ -149,8 +150,8 @@ static void act_thread(void)
 static void (* const acts[])(void) = {
 	act_register, act_unregister, act_update, act_enumerate, act_few, act_few, act_few,
 	act_crowd, act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise,
-	act_table, act_scene, act_scene, act_scene, act_signal, act_late, act_proc, act_proc,
-	act_fork, act_vfork, act_exec, act_thread,
+	act_table, act_scene, act_scene, act_scene, act_object, act_object, act_signal, act_late,
+	act_proc, act_proc, act_fork, act_vfork, act_exec, act_thread,
 };
 
 #define FAVOURITES	3
@@ -332,7 +333,7 @@ static void rule(time_t end, bool root)
 			changed = false;
 		} else if (root && one_in(8)) {
 			if (one_in(2))
-				write_sysctl(SWITCH, 0);
+				write_sysctl(SWITCH, below(4));
 			else
 				write_sysctl(LIMIT, limits[below(ARRAY_SIZE(limits))]);
 			changed = true;

@@ -548,7 +548,7 @@ static int drop_capability(int capability)
 
 TEST_F(prctl, who_may_set_what)
 {
-	int error = write_string(USED_SYSCTL, "1");
+	int error = write_string(USED_SYSCTL, "3");
 	pid_t pid;
 
 	if (error)
@@ -561,13 +561,13 @@ TEST_F(prctl, who_may_set_what)
 
 		EXPECT_EQ(0, drop_capability(CAP_SYS_ADMIN));
 		EXPECT_EQ(-EPERM, write_string(USED_SYSCTL, "0"));
-		EXPECT_EQ(1, read_number(USED_SYSCTL));
+		EXPECT_EQ(3, read_number(USED_SYSCTL));
 		snprintf(text, sizeof(text), "%ld", most);
 		EXPECT_EQ(0, write_string(MAX_SYSCTL, text));
 		_exit(0);
 	}
 	EXPECT_TRUE(ended_well(pid));
-	EXPECT_EQ(1, read_number(USED_SYSCTL));
+	EXPECT_EQ(3, read_number(USED_SYSCTL));
 }
 
 TEST_F(prctl, the_usual_limit)

@@ -316,7 +316,7 @@ struct line {
 };
 
 /* Read the file of a process; returns the number of lines or a negative errno. */
-static inline int proc_lines(pid_t pid, struct line *lines, int max)
+static inline int proc_all_lines(pid_t pid, struct line *lines, int max)
 {
 	char path[64], text[1024];
 	FILE *file;
@@ -340,6 +340,18 @@ static inline int proc_lines(pid_t pid, struct line *lines, int max)
 	}
 	fclose(file);
 	return n;
+}
+
+/* The same, without the texts that are known to have no table. */
+static inline int proc_lines(pid_t pid, struct line *lines, int max)
+{
+	int n = proc_all_lines(pid, lines, max), kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(lines[i].format, "none"))
+			lines[kept++] = lines[i];
+	}
+	return n < 0 ? n : kept;
 }
 
 /* The line that has the ranges, or NULL. */

@@ -7,6 +7,7 @@
 
 mod arrays;
 mod corrupted;
+mod elf;
 mod generator;
 mod hostile;
 mod known;

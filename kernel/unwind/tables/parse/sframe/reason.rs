@@ -2,49 +2,20 @@
 
 //! What can be wrong with a table.
 
-use core::ffi::CStr;
-
 use super::super::{
+    codes::codes,
     error,
     Error,
     Malformed, //
 };
 
-/// Defines [`Reason`] together with its names and texts.
-macro_rules! reasons {
-    ($($(#[doc = $doc:literal])+ $name:ident = $code:literal, $word:literal: $text:literal,)+) => {
-        /// A statement of the format that a table contradicts.
-        ///
-        /// User space sees the numbers and names, in the trace event `unwind_tables_disable` and in
-        /// `/proc/PID/unwind_tables`: they are ABI. A number or a name never gets another meaning.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u8)]
-        pub(crate) enum Reason {
-            $($(#[doc = $doc])+ $name = $code,)+
-        }
+codes! {
+    /// A statement of the format that a table contradicts.
+    ///
+    /// User space sees the numbers and names, in the trace event `unwind_tables_disable` and in
+    /// `/proc/PID/unwind_tables`: they are ABI. A number or a name never gets another meaning.
+    pub(crate) enum Reason;
 
-        impl Reason {
-            /// All of them.
-            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
-
-            /// Its name, for programs to read.
-            pub(crate) fn name(self) -> &'static CStr {
-                match self {
-                    $(Self::$name => $word,)+
-                }
-            }
-
-            /// What is wrong, for people to read.
-            pub(crate) fn text(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)+
-                }
-            }
-        }
-    };
-}
-
-reasons! {
     /// The table is shorter than a header.
     Truncated = 1, c"truncated": "shorter than a header",
     /// The first two bytes are not the format's.

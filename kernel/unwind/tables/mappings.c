@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unwind tables of user space: what is mapped where.
+ *
+ * For registry/discover.rs, which reads what is found here and nothing else. No
+ * file is opened, and no reference to one is kept.
+ */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/unwind_tables.h>
+
+#include "mappings.h"
+
+/* How many mappings below the text may be looked at for the start of its file. */
+#define MAPPINGS_BELOW	32
+
+/* A wrong address must not wake a device. */
+static bool is_memory(const struct vm_area_struct *vma)
+{
+	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+}
+
+/* See mappings.h. */
+bool unwind_tables_range_is(struct mm_struct *mm, unsigned long start, unsigned long end,
+			    vm_flags_t flags)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_start > start || (vma->vm_flags & flags) != flags ||
+		    !is_memory(vma))
+			return false;
+		start = vma->vm_end;
+	}
+	return start >= end;
+}
+
+/* Whether a mapping is of a file, from its start on. */
+static bool has_header(const struct vm_area_struct *vma, const struct inode *inode)
+{
+	return vma && vma->vm_file && file_inode(vma->vm_file) == inode && !vma->vm_pgoff &&
+	       is_memory(vma);
+}
+
+/*
+ * The mapping with the start of the file that @text is of, or NULL. Linkers put
+ * all of a file as far apart as it is in the file, or put what is first there
+ * below what follows.
+ */
+static struct vm_area_struct *find_header(struct mm_struct *mm, struct vm_area_struct *text)
+{
+	const struct inode *inode = file_inode(text->vm_file);
+	unsigned long before = text->vm_pgoff << PAGE_SHIFT;
+	struct vm_area_struct *vma = text;
+	int i;
+
+	VMA_ITERATOR(vmi, mm, text->vm_start);
+
+	if (has_header(text, inode))
+		return text;
+	if (before < text->vm_start) {
+		vma = vma_lookup(mm, text->vm_start - before);
+		if (has_header(vma, inode) && vma->vm_start == text->vm_start - before)
+			return vma;
+	}
+	for (i = 0; i < MAPPINGS_BELOW; i++) {
+		vma = vma_prev(&vmi);
+		if (!vma)
+			break;
+		if (has_header(vma, inode))
+			return vma;
+	}
+	return NULL;
+}
+
+/**
+ * unwind_tables_find_object - Find where a file is mapped that an address is of
+ * @ip:	    The address, in the current process
+ * @object: Where to put what was found
+ *
+ * Context: Process context, takes the mmap lock.
+ * Return: 0; -ENOENT if there is no text at @ip, or if tables are not looked for;
+ *	   -EINTR if the task is being killed.
+ */
+int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *object)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	int ret = -ENOENT;
+
+	if (!static_branch_likely(&unwind_tables_discovery))
+		return -ENOENT;
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	vma = vma_lookup(mm, ip);
+	if (!vma || !(vma->vm_flags & VM_EXEC) || !is_memory(vma))
+		goto unlock;
+
+	*object = (struct unwind_tables_object) {
+		.start = vma->vm_start,
+		.end = vma->vm_end,
+		.most = unwind_tables_most(),
+		.is_file = vma->vm_file,
+	};
+	if (vma->vm_file) {
+		object->offset = ((u64)vma->vm_pgoff << PAGE_SHIFT) + (ip - vma->vm_start);
+		vma = find_header(mm, vma);
+		if (vma) {
+			object->header = vma->vm_start;
+			object->header_len = vma->vm_end - vma->vm_start;
+		}
+	}
+	ret = 0;
+unlock:
+	mmap_read_unlock(mm);
+	return ret;
+}
+
+/* Whether a range is readable memory of a file, from byte @offset of that on. */
+static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long end,
+		       const struct inode *inode, u64 offset)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+
+	for_each_vma_range(vmi, vma, end) {
+		if (vma->vm_start > start || !(vma->vm_flags & VM_READ) || !is_memory(vma) ||
+		    !vma->vm_file || file_inode(vma->vm_file) != inode ||
+		    ((u64)vma->vm_pgoff << PAGE_SHIFT) + (start - vma->vm_start) != offset)
+			return false;
+		offset += vma->vm_end - start;
+		start = vma->vm_end;
+	}
+	return start >= end;
+}
+
+/**
+ * unwind_tables_lock_mapped - Take the mmap lock if text and table are mapped
+ * @info:   The ranges, in the current process
+ * @offset: Where in its file, which is that of the text, the table is
+ *
+ * If there is no table, the text alone has to be.
+ *
+ * Context: Process context.
+ * Return: 0, then the caller calls unwind_tables_unlock_mapped(); -EACCES if some
+ *	   of the text is no text; -ENODATA if the table is not mapped there;
+ *	   -EINTR if the task is being killed.
+ */
+int unwind_tables_lock_mapped(const struct unwind_table_info *info, u64 offset)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	int ret;
+
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+
+	ret = -EACCES;
+	if (!unwind_tables_range_is(mm, info->text_start, info->text_end, VM_EXEC))
+		goto unlock;
+	if (info->format == UNWIND_TABLE_ABSENT)
+		return 0;
+
+	ret = -ENODATA;
+	vma = vma_lookup(mm, info->text_start);
+	if (!vma->vm_file || info->table_end > TASK_SIZE_MAX ||
+	    !is_of_file(mm, info->table_start, info->table_end, file_inode(vma->vm_file), offset))
+		goto unlock;
+	return 0;
+
+unlock:
+	mmap_read_unlock(mm);
+	return ret;
+}
+
+/**
+ * unwind_tables_unlock_mapped - Drop the lock of unwind_tables_lock_mapped()
+ */
+void unwind_tables_unlock_mapped(void)
+{
+	mmap_read_unlock(current->mm);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! ELF: where the unwind table of an executable file is.
+//!
+//! A file that is mapped says it itself. It starts with a header, which says where the program
+//! headers are; each of those is about a segment:
+//!
+//! ```text
+//!   0         ELF header, 64 bytes
+//!   e_phoff   program headers, e_phnum of 56 bytes: part of the file, address, size in memory
+//! ```
+//!
+//! [`object()`] is told a place in the file that is executed, and reads both, each byte once. It
+//! finds the segment that holds the place, and that of the table. The loader adds one number to all
+//! addresses of a file, so where the one is in memory, the other one's place follows.
+//!
+//! The bytes are user memory: they need not be those of the file. So what is found here is but what
+//! they say. Who uses it sees to it that this part of the file is mapped there, and nothing else.
+//!
+//! Reference: "gABI / ELF-64 Object File Format", and the GNU extensions to it in binutils.
+
+mod absence;
+mod header;
+mod object;
+mod segment;
+
+use super::Fault;
+
+pub(crate) use absence::Absence;
+pub(crate) use header::{
+    Target,
+    MAX_HEADERS, //
+};
+pub(crate) use object::{
+    object,
+    Object,
+    MAX_UNITS,
+    READ, //
+};
+pub(crate) use segment::Segment;
+
+/// Why an object is not found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Error {
+    /// The headers could not be read; that may be different the next time.
+    Fault,
+    /// The caller's [`Budget`](super::Budget) is used up.
+    Budget,
+    /// What was read shows that there is none.
+    Absent(Absence),
+}
+
+impl From<Fault> for Error {
+    fn from(_: Fault) -> Self {
+        Self::Fault
+    }
+}
+
+impl From<Absence> for Error {
+    fn from(absence: Absence) -> Self {
+        Self::Absent(absence)
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The one pass over a file's headers.
+
+use super::{
+    super::{
+        Budget,
+        Reader, //
+    },
+    absence::Absence,
+    header::{
+        Header,
+        Target,
+        MAX_HEADERS, //
+    },
+    segment::{
+        Header as ProgramHeader,
+        Segment, //
+    },
+    Error, //
+};
+
+/// How many program headers are read at once: the kernel's stack is small.
+const BLOCK: u16 = 4;
+/// Bytes of so many.
+const BLOCK_SIZE: usize = BLOCK as usize * ProgramHeader::SIZE;
+
+/// Units that each read costs: of the ELF header, or of up to four program headers.
+pub(crate) const READ: u32 = 8;
+/// Units that it costs to find an object at most, in a file of [`MAX_HEADERS`] program headers.
+pub(crate) const MAX_UNITS: u32 = READ * (1 + MAX_HEADERS.div_ceil(BLOCK) as u32);
+
+/// A part of a file that is executed, and the table about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Object {
+    /// The executable segment. Its pages have the place that was asked for, itself maybe not: there
+    /// may be padding before it and behind.
+    pub(crate) text: Segment,
+    /// The SFrame table: `PT_GNU_SFRAME`. It has less than 4 GiB.
+    pub(crate) table: Segment,
+}
+
+/// Finds the executable segment of a file that holds byte `offset` of it, and the file's table.
+///
+/// Byte 0 of what `reader` reads is the first one of the ELF header; `len` bytes of the file are
+/// mapped from there on, and no others are read. Nothing is read twice, but where a file lets its
+/// program headers overlap the ELF header: then what was read first says nothing about them.
+///
+/// Several segments may claim the byte. The first one that has it in the file counts; if there is
+/// none, the first one that has another byte of the same page. One that no loader can map as it
+/// says is passed over. So are tables, as long as a good one follows.
+///
+/// Each read costs [`READ`] units, which are taken from `budget` before. They are at most
+/// [`MAX_UNITS`].
+///
+/// # Errors
+///
+/// [`Error::Fault`] if a read fails, [`Error::Budget`] if the budget is used up, and
+/// [`Error::Absent`] if what was read has no such segment or no such table.
+pub(crate) fn object<R: Reader>(
+    reader: &R,
+    len: u64,
+    offset: u64,
+    target: &Target,
+    budget: &mut Budget,
+) -> Result<Object, Error> {
+    if len < Header::SIZE as u64 {
+        return Err(Absence::NotElf.into());
+    }
+    let mut bytes = [0; BLOCK_SIZE];
+    let header = {
+        let bytes = bytes
+            .first_chunk_mut::<{ Header::SIZE }>()
+            .ok_or(Absence::NotElf)?;
+        read(reader, 0, bytes, budget)?;
+        Header::parse(bytes, len, target)?
+    };
+
+    let mut search = Search::new(offset, target.page_size);
+    let mut place = header.place;
+    let mut left = header.count;
+    while left > 0 {
+        let count = left.min(BLOCK);
+        // Does not wrap: the block has so many.
+        let size = usize::from(count).wrapping_mul(ProgramHeader::SIZE);
+        let bytes = bytes.get_mut(..size).ok_or(Absence::Headers)?;
+        read(reader, place, bytes, budget)?;
+
+        let mut bytes = &*bytes;
+        while let Some(header) = ProgramHeader::take(&mut bytes) {
+            search.see(&header);
+        }
+        // Neither wraps: the headers end inside of the file.
+        place = place.wrapping_add(size as u64);
+        left = left.wrapping_sub(count);
+    }
+    Ok(search.object()?)
+}
+
+/// Pays for a read, and does it.
+fn read<R: Reader>(
+    reader: &R,
+    offset: u64,
+    bytes: &mut [u8],
+    budget: &mut Budget,
+) -> Result<(), Error> {
+    budget.spend(READ).map_err(|_| Error::Budget)?;
+    Ok(reader.read(offset, bytes)?)
+}
+
+/// What the program headers that were seen so far say.
+struct Search {
+    /// A place in the file.
+    offset: u64,
+    page_size: u64,
+    /// The first executable segment that has this place.
+    text: Option<Segment>,
+    /// The first one that has another byte of its page.
+    near: Option<Segment>,
+    /// The first table that can be used; or why those that were seen cannot, if any were.
+    table: Result<Segment, Absence>,
+}
+
+impl Search {
+    fn new(offset: u64, page_size: u64) -> Self {
+        Self {
+            offset,
+            page_size,
+            text: None,
+            near: None,
+            table: Err(Absence::NoTable),
+        }
+    }
+
+    /// Looks at the next program header.
+    fn see(&mut self, header: &ProgramHeader) {
+        if header.is_text() {
+            self.see_text(header);
+        } else if header.is_table() && self.table.is_err() {
+            self.table = header.table().ok_or(Absence::TableRange);
+        }
+    }
+
+    fn see_text(&mut self, header: &ProgramHeader) {
+        let Some(text) = header.text(self.page_size) else {
+            return;
+        };
+
+        if self.text.is_none() && text.holds(self.offset) {
+            self.text = Some(text);
+        }
+        if self.near.is_none() && text.is_in_page(self.offset, self.page_size) {
+            self.near = Some(text);
+        }
+    }
+
+    /// What was found.
+    fn object(&self) -> Result<Object, Absence> {
+        let text = self.text.or(self.near).ok_or(Absence::NoText)?;
+
+        Ok(Object {
+            text,
+            table: self.table?,
+        })
+    }
+}

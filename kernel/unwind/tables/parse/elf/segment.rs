@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Program headers: "Program Header Table" of the specification.
+
+use super::super::reader::take;
+
+/// A part of a file, and where it is mapped.
+///
+/// Addresses are those of the file: the loader adds one number to all.
+///
+/// # Invariants
+///
+/// - There is a byte in it, and it ends below 2^63, in the file and in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Where it starts, in bytes from the start of the file: `p_offset`.
+    pub(crate) offset: u64,
+    /// Where it starts in memory: `p_vaddr`.
+    pub(crate) address: u64,
+    /// How many bytes it has in the file: `p_filesz`.
+    pub(crate) len: u64,
+}
+
+impl Segment {
+    /// Whether it has the byte of the file at `offset`.
+    pub(super) fn holds(&self, offset: u64) -> bool {
+        // Below its start this wraps, and is more than any length.
+        offset.wrapping_sub(self.offset) < self.len
+    }
+
+    /// Whether it has a byte of the page of the file that has the one at `offset`.
+    ///
+    /// The pages with its ends are mapped whole: with what stands before it and behind.
+    pub(super) fn is_in_page(&self, offset: u64, page_size: u64) -> bool {
+        let page = |offset| offset & !page_size.wrapping_sub(1);
+        // Neither wraps: there is a byte in it, and it ends below 2^63.
+        let last = self.offset.wrapping_add(self.len).wrapping_sub(1);
+
+        (page(self.offset)..=page(last)).contains(&page(offset))
+    }
+}
+
+/// A decoded program header.
+pub(super) struct Header {
+    kind: u32,
+    flags: u32,
+    offset: u64,
+    address: u64,
+    file_size: u64,
+    memory_size: u64,
+}
+
+impl Header {
+    /// Bytes of a program header.
+    pub(super) const SIZE: usize = 56;
+
+    /// `PT_LOAD`: what the loader maps.
+    const LOAD: u32 = 1;
+    /// `PT_GNU_SFRAME`: an SFrame table, in what is mapped.
+    const SFRAME: u32 = 0x6474_e554;
+    /// `PF_X`.
+    const EXECUTABLE: u32 = 0x1;
+    /// Below this all segments end.
+    const END: u64 = 1 << 63;
+    /// Below this all tables' lengths are.
+    const TABLE_LEN: u64 = 1 << 32;
+
+    /// Decodes the first program header of `bytes`, and takes it off; none if it is not all there.
+    pub(super) fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let kind = u32::from_le_bytes(take(bytes)?);
+        let flags = u32::from_le_bytes(take(bytes)?);
+        let offset = u64::from_le_bytes(take(bytes)?);
+        let address = u64::from_le_bytes(take(bytes)?);
+        // `p_paddr`.
+        let _: [u8; 8] = take(bytes)?;
+        let file_size = u64::from_le_bytes(take(bytes)?);
+        let memory_size = u64::from_le_bytes(take(bytes)?);
+        // `p_align`.
+        let _: [u8; 8] = take(bytes)?;
+
+        Some(Self {
+            kind,
+            flags,
+            offset,
+            address,
+            file_size,
+            memory_size,
+        })
+    }
+
+    /// Whether this is about a part of the file that is mapped to be executed.
+    pub(super) fn is_text(&self) -> bool {
+        self.kind == Self::LOAD && self.flags & Self::EXECUTABLE != 0
+    }
+
+    /// Whether this is about a table.
+    pub(super) fn is_table(&self) -> bool {
+        self.kind == Self::SFRAME
+    }
+
+    /// The segment, if it is one that can be mapped in pages of `page_size` bytes.
+    pub(super) fn text(&self, page_size: u64) -> Option<Segment> {
+        let is_aligned = (self.offset ^ self.address) & page_size.wrapping_sub(1) == 0;
+        // What is not in the file is zeros.
+        let memory_end = self.address.checked_add(self.memory_size)?;
+        let fits = self.file_size <= self.memory_size && memory_end < Self::END;
+
+        self.segment().filter(|_| is_aligned && fits)
+    }
+
+    /// The segment, if it is a table that can be used.
+    pub(super) fn table(&self) -> Option<Segment> {
+        self.segment()
+            .filter(|segment| segment.len < Self::TABLE_LEN)
+    }
+
+    /// The segment, if there can be such a one.
+    fn segment(&self) -> Option<Segment> {
+        let ends = |start: u64| {
+            let end = start.checked_add(self.file_size);
+            end.is_some_and(|end| end < Self::END)
+        };
+
+        // INVARIANT: Just checked.
+        (self.file_size > 0 && ends(self.offset) && ends(self.address)).then_some(Segment {
+            offset: self.offset,
+            address: self.address,
+            len: self.file_size,
+        })
+    }
+}

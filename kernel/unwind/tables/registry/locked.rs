@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What only one at a time does with a registry: change it.
+
+use core::{
+    mem::MaybeUninit,
+    ptr::NonNull, //
+};
+
+use kernel::{
+    alloc::{
+        flags::__GFP_NOFAIL,
+        Flags, //
+    },
+    prelude::*,
+    sync::{
+        aref::ARef,
+        atomic::{
+            Relaxed,
+            Release, //
+        },
+        lock::mutex::MutexGuard,
+        rcu, //
+    },
+};
+
+use super::Registry;
+
+use crate::{
+    section::{
+        Found,
+        Judged, //
+    },
+    set::{
+        Owned,
+        Replaced,
+        Set, //
+    },
+    tree::Writer,
+};
+
+/// A registry whose lock is held.
+///
+/// # Invariants
+///
+/// `_guard` is of the lock of `registry`.
+pub(super) struct Locked<'a> {
+    registry: &'a Registry,
+    _guard: MutexGuard<'a, ()>,
+}
+
+impl Registry {
+    /// Takes the lock.
+    pub(super) fn lock(&self) -> Locked<'_> {
+        // INVARIANT: The guard is of this registry's lock.
+        Locked {
+            registry: self,
+            _guard: self.lock.lock(),
+        }
+    }
+}
+
+impl Locked<'_> {
+    /// The set, shared or not.
+    pub(super) fn set(&self) -> &Set {
+        // SAFETY: By the type invariants of the registry; nobody else replaces it.
+        unsafe { &*self.registry.set.load(Relaxed) }
+    }
+
+    /// The section that has exactly the text `start..end`.
+    pub(super) fn exact(&self, start: usize, end: usize) -> Option<Found> {
+        self.registry
+            .find_in(start, end)
+            .filter(|found| found.section.has_text(start, end))
+    }
+
+    /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
+    /// `start..end`: perhaps one of thousands that have to be looked at.
+    pub(super) fn touched(&self, from: usize, start: usize, end: usize) -> Option<Found> {
+        // SAFETY: Whoever writes to a set that is not shared holds the lock, and nobody writes to
+        // one that is.
+        let section = unsafe { self.set().touched(from, start, end) }?;
+
+        Some(self.registry.found(section, &rcu::read_lock()))
+    }
+
+    /// The set, to be written to. If it is shared, that is a new copy.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    pub(super) fn own_set(&mut self, flags: Flags) -> Result<Owned<'_>> {
+        if self.set().is_shared() {
+            let room = Replaced::room(flags)?;
+            // SAFETY: Nobody writes to a set that is shared, and it is: our reference stays.
+            let copy = unsafe { self.set().copy(flags) }?;
+
+            self.replace_set(copy, room);
+        }
+        // SAFETY: Only this registry has it now, and `self`, which holds the lock, is borrowed.
+        Ok(unsafe { Owned::new(self.set()) })
+    }
+
+    /// Puts a copy into the place of the set.
+    pub(super) fn replace_set(&mut self, copy: ARef<Set>, room: KBox<MaybeUninit<Replaced>>) {
+        // INVARIANT: The copy's reference becomes the registry's; the other one is dropped late.
+        // Readers must see what is in it: `Release`.
+        let old = self
+            .registry
+            .set
+            .xchg(ARef::into_raw(copy).as_ptr(), Release);
+
+        if let Some(old) = NonNull::new(old) {
+            // SAFETY: This reference was the registry's.
+            Replaced::drop_late(room, unsafe { ARef::from_raw(old) });
+        }
+    }
+
+    /// Like [`Locked::own_set`], but never fails: munmap() can no longer be undone when it removes
+    /// sections. `mas_erase()` waits for memory in the same way.
+    pub(super) fn own_set_at_last(&mut self) -> Owned<'_> {
+        while self.set().is_shared() {
+            let _ = self.own_set(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+        }
+        // SAFETY: As in `own_set()`.
+        unsafe { Owned::new(self.set()) }
+    }
+
+    /// Removes a section that a walk has found, for somebody knows better.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    pub(super) fn drop_found(&mut self, found: &Found) -> Result {
+        self.own_set(GFP_KERNEL_ACCOUNT)?.remove(&found.section);
+        self.forget(found);
+        Ok(())
+    }
+
+    /// Removes the verdict, if there is one, on a section that was removed, and lets no walk go on
+    /// with that section. It cannot fail.
+    pub(super) fn forget(&mut self, gone: &Found) {
+        if gone.verdict.is_some() {
+            self.verdicts().erase(gone.section.text_start);
+        }
+        self.raise_generation();
+    }
+
+    /// Says that something that was found before must be looked up again.
+    pub(super) fn raise_generation(&mut self) {
+        // INVARIANT: This follows the change. Who sees the new generation must see the change, too:
+        // `Release`.
+        self.registry.generation.fetch_add(1, Release);
+    }
+
+    /// The verdicts, to be written to.
+    pub(super) fn verdicts(&mut self) -> Writer<'_, Judged> {
+        // SAFETY: The lock is held, and `self` is borrowed.
+        unsafe { self.registry.verdicts.writer() }
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the lookups of a stack share, beside their budget.
+
+use core::cell::Cell;
+
+use kernel::{
+    bindings,
+    prelude::*, //
+};
+
+use crate::{
+    parse::Error,
+    recent::Recent,
+    section::Section, //
+};
+
+/// What the lookups of a stack share: C keeps the room for it.
+pub(crate) struct Walk<'a> {
+    /// The section that was found last.
+    pub(crate) recent: &'a mut Recent,
+    /// How many more reads may wait for memory.
+    pub(crate) waits: &'a Cell<c_uint>,
+    /// How often this stack may still look for a table that nobody has registered.
+    discoveries: &'a mut c_uint,
+    /// A range of text that is not asked for again in this stack.
+    pub(crate) nothing: Nothing<'a>,
+}
+
+impl<'a> Walk<'a> {
+    /// What C keeps the room for.
+    ///
+    /// # Safety
+    ///
+    /// `walk` must be valid for reading and writing while the result exists, its `recent` zeroes or
+    /// what the last call left.
+    pub(crate) unsafe fn from_raw(walk: *mut bindings::unwind_tables_walk) -> Self {
+        // SAFETY: By the requirements of this function; these are different fields.
+        unsafe {
+            Self {
+                recent: Recent::from_raw(&raw mut (*walk).recent),
+                waits: Cell::from_mut(&mut (*walk).waits),
+                discoveries: &mut (*walk).discoveries,
+                nothing: Nothing(&mut (*walk).nothing),
+            }
+        }
+    }
+
+    /// Takes one of the discoveries that this stack may make.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Budget`] if there is none left.
+    pub(crate) fn begin_discovery(&mut self) -> Result<(), Error> {
+        *self.discoveries = self.discoveries.checked_sub(1).ok_or(Error::Budget)?;
+        Ok(())
+    }
+}
+
+/// A range of text about which nothing is known, or cannot be found out now, and the errno that
+/// says which: C does not ask for it again in this stack.
+pub(crate) struct Nothing<'a>(&'a mut bindings::unwind_tables_nothing);
+
+impl Nothing<'_> {
+    /// Remembers the text of a section that has no table.
+    pub(crate) fn set_absent(&mut self, section: &Section) {
+        self.set(section.text_start, section.text_end, Error::NotFound, true);
+    }
+
+    /// Remembers for this stack that asking for `start..end` yields an error.
+    pub(crate) fn set_failed(&mut self, start: usize, end: usize, error: Error) {
+        self.set(start, end, error, false);
+    }
+
+    fn set(&mut self, start: usize, end: usize, error: Error, known: bool) {
+        *self.0 = bindings::unwind_tables_nothing {
+            start,
+            size: end.saturating_sub(start),
+            error: kernel::error::Error::from(error).to_errno(),
+            known,
+        };
+    }
+}

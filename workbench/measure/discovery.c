@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What it costs to find the table of an object that nobody registered, or that it
+ * has none.
+ *
+ * For a guest whose clock counts instructions. Prints "clock", its calibration as
+ * frames.c does; then for each kind of object its name, the instructions of the
+ * first sample in it less those of the next ones, and those of the next ones less
+ * those of one that is not sampled.
+ */
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "kselftest.h"
+
+#include "tables.h"
+#include "object.h"
+
+#define REPEAT	5
+
+static struct sampler sampler;
+
+static inline unsigned long now(void)
+{
+	unsigned int low, high;
+
+	asm volatile("rdtsc" : "=a" (low), "=d" (high) :: "memory");
+	return (unsigned long)high << 32 | low;
+}
+
+static unsigned long calibration(void)
+{
+	unsigned long best = -1UL;
+
+	for (int i = 0; i < REPEAT; i++) {
+		unsigned long start = now(), loops = 10000, taken;
+
+		asm volatile("1: dec %0; jnz 1b" : "+r" (loops));
+		taken = now() - start;
+		if (taken < best)
+			best = taken;
+	}
+	return best;
+}
+
+static unsigned long cost(const unsigned char *leaf)
+{
+	unsigned long start = now(), taken;
+
+	((unsigned long (*)(void))leaf)();
+	taken = now() - start;
+	sampler.page->data_tail = sampler.page->data_head;
+	return taken;
+}
+
+/* Its pages are there: what is counted is the search, not page faults. */
+static void touch(const struct object *object)
+{
+	for (int i = 0; i < OBJECT_PAGES; i++)
+		(void)*(volatile unsigned char *)(object->base + i * PAGE);
+}
+
+static int measure(const char *name, struct object *object)
+{
+	unsigned long first = -1UL, again = -1UL, idle = -1UL;
+
+	if (object_make(object))
+		return 1;
+	for (int i = 0; i < REPEAT; i++) {
+		unsigned long taken[3];
+
+		if (object_map_again(object))
+			return 1;
+		touch(object);
+		taken[0] = cost(object_text(object));
+		taken[1] = cost(object_text(object));
+		ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+		taken[2] = cost(object_text(object));
+		ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+		first = taken[0] < first ? taken[0] : first;
+		again = taken[1] < again ? taken[1] : again;
+		idle = taken[2] < idle ? taken[2] : idle;
+	}
+	printf("%s %lu %lu\n", name, first - again, again - idle);
+	return 0;
+}
+
+int main(void)
+{
+	struct object with = object_good(), without = object_good();
+	int ret = sampler_open(&sampler);
+
+	if (ret) {
+		printf("no stacks: errno %d\n", ret);
+		return 1;
+	}
+	printf("clock %lu\n", calibration());
+	without.ehdr.e_phnum--;
+	return measure("table", &with) | measure("nothing", &without);
+}

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# BusyBox with what a script needs that measures walks.  For scripts that run
+# inside the root file system; after sources.sh, and with $WORK and $flags set.
+# shellcheck disable=SC2154,SC2164 # flags are, and `set -e' is
+
+# A shell, and what the script that it runs calls.
+busybox_options=(
+	SH_IS_ASH ASH_ECHO ASH_TEST ASH_PRINTF ASH_JOB_CONTROL ASH_INTERNAL_GLOB ASH_BASH_COMPAT
+	FEATURE_SH_MATH FEATURE_SH_STANDALONE FEATURE_SH_NOFORK FEATURE_PREFER_APPLETS
+	LONG_OPTS LFS AWK CAT CUT EXPR GREP HEAD MD5SUM SED SEQ SORT TR WC
+)
+
+# `compile_busybox TARBALL GCC STATIC PROGRAM`: STATIC is y or n.
+compile_busybox() {
+	local source=$WORK/busybox option
+
+	unpack "$1" "$source"
+	# The kernel's headers, which musl has not.
+	rm -rf "$WORK/include"
+	mkdir -p "$WORK/include"
+	ln -s /usr/include/{linux,asm-generic,mtd} /usr/include/x86_64-linux-gnu/asm "$WORK/include/"
+	cd "$source"
+	# ld drops with other sections the table that it made for the PLT.
+	[ "$3" = y ] || sed -i 's/^GC_SECTIONS=.*/GC_SECTIONS=/' scripts/trylink
+	logged busybox make allnoconfig
+	for option in "${busybox_options[@]}"; do
+		sed -i "/^# CONFIG_$option is not set/d; /^CONFIG_$option=/d" .config
+		echo "CONFIG_$option=y" >>.config
+	done
+	sed -i '/SH_IS_NONE/d' .config
+	logged busybox bash -c 'yes "" | make -s oldconfig'
+	# Its own options say that there shall be no CFI; these come later.
+	logged busybox make -j"$(nproc)" busybox_unstripped CC="$2" HOSTCC=gcc "CONFIG_STATIC=$3" \
+		CONFIG_EXTRA_CFLAGS="${flags[*]} -fasynchronous-unwind-tables -idirafter $WORK/include"
+	cp busybox_unstripped "$4"
+	cd "$TOP"
+}

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel's stacks as perf prints them, and what is asked of them.
+
+For workbench/walks/compare and workbench/libraries/compare.
+"""
+
+import bisect
+import collections
+import itertools
+import re
+import subprocess
+import sys
+
+# Where a process and a thread begin: a stack that ends there is complete.
+OUTERMOST = {"_start", "_dlstart", "__clone", "clone"}
+
+# A signal's handler returns to this: below are the registers that it interrupted.
+SIGNAL = "__restore_rt"
+
+# Start-up code, called once before and once after main(), which its authors gave
+# no CFI: nobody knows better than to guess.
+GUESSED = {"_init", "_fini", "__do_global_dtors_aux", "frame_dummy", "register_tm_clones",
+           "deregister_tm_clones"}
+
+# Calls that a task does not return from with the same stack, or at all; it is
+# walked when it returns to user space.
+LAST = {"execve", "_Exit", "__unmapself", "__pthread_exit"}
+
+# What ld's own table says of these is wrong: that they have one word more on the
+# stack, as if they were the first entry of a PLT.
+WRONG = {".plt.got"}
+
+# Why a stack may end elsewhere, by the function at its top.
+CAUSES = dict.fromkeys(GUESSED, "no CFI") | dict.fromkeys(WRONG, "ld's table is wrong") | {
+    "_longjmp": "no table: SFrame cannot say that the frame pointer is lost",
+    "__clone": "no table: SFrame cannot say that the frame pointer is lost",
+    "": "the stack was promised and did not come",
+}
+
+# Where the kernel takes no stack of a task, by functions that it is in: the one
+# that the task came with is gone, or there are two of them.
+NO_STACK = {
+    "bprm_execve": "in execve()",
+    "do_exit": "in exit()",
+    "arch_do_signal_or_restart": "while a signal is delivered",
+    # Both have the same code, and kallsyms knows one of the names.
+    "__x64_sys_rt_sigreturn": "in rt_sigreturn()",
+    "__ia32_sys_rt_sigreturn": "in rt_sigreturn()",
+}
+
+HEADER = re.compile(r"^\s*(?P<comm>\S.*?)\s+(?P<tid>\d+)\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+"
+                    r"(DEFERRED CALLCHAIN \[cookie: (?P<cookie>[0-9a-f]+)\]|(?P<event>\S+):\s*(?P<what>.*?)\s*$)")
+
+# What perf prints last if the kernel did not say that a stack is complete, and why.
+END = "[stack ends: "
+FAULT_END = END + "unreadable memory"
+# It is, if what was guessed on the way is true, as in start-up code.
+GUESSED_END = END + "complete, guessed]"
+
+Sample = collections.namedtuple("Sample", "tid time event what deferred kernel chain end")
+
+
+class Program:
+    """The functions of a program."""
+
+    def __init__(self, path):
+        symbols = {}
+        output = subprocess.run(["nm", "--defined-only", path], check=True, capture_output=True, text=True)
+        for line in output.stdout.splitlines():
+            address, kind, name = line.split()
+            if kind in "tTwW" or name == "_end":
+                symbols.setdefault(int(address, 16), []).append(name)
+        self.starts = sorted(symbols)
+        self.names = [min(symbols[start], key=lambda name: name not in OUTERMOST) for start in self.starts]
+
+    def function(self, address):
+        at = bisect.bisect_right(self.starts, address) - 1
+        return self.names[at] if 0 <= at < len(self.starts) - 1 else "?"
+
+    def functions(self, chain):
+        """A caller's address is the one that it goes on at: its call is before."""
+        return [self.function(address - (depth > 0)) for depth, address in enumerate(chain)]
+
+    def whole(self, chain):
+        """The part up to where the thread began, or None if that is not reached.
+
+        What others find below is no frame: musl's CFI says for the new thread's
+        first frame what is true for that which made it.
+        """
+        for depth, name in enumerate(self.functions(chain)):
+            if name in OUTERMOST:
+                return chain[:depth + 1]
+        return None
+
+    def after_calls(self, chain):
+        """perf's DWARF unwinder has the last byte of a call, which is before the address it returns to."""
+        names = [SIGNAL] + [self.function(address) for address in chain]
+        return [address + (name != SIGNAL) for address, name in zip(chain, names)]
+
+    def show(self, chain):
+        return " ".join(f"{address:x}:{name}" for address, name in zip(chain, self.functions(chain)))
+
+
+def blocks(path):
+    """The header of each thing that perf printed, its frames, and how they end if not surely complete."""
+    header, frames, end = None, [], None
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in itertools.chain(file, [""]):
+            if not line.strip():
+                if header is not None:
+                    yield header, frames, end
+                header, frames, end = None, [], None
+            elif header is None:
+                header = HEADER.match(line)
+                if header is None:
+                    sys.exit(f"error: {path}: not the header of a sample: {line}")
+            elif line.lstrip().startswith(END):
+                end = line.strip()
+            else:
+                address, _, name = line.strip().partition(" ")
+                frames.append((int(address, 16), name.strip()))
+
+
+def address_of(address, _):
+    return address
+
+
+def samples(path, comm, frame=address_of):
+    """The samples of a command, or of all, in their order, and all their user frames.
+
+    A frame is what FRAME makes of its address and of what perf prints behind it.
+
+    perf does not join those that were taken after the walk and before the return
+    to user space: their stack has come already.
+    """
+    deferred, found = {}, []
+    for header, frames, end in blocks(path):
+        if header["cookie"]:
+            # A thread may have got another name meanwhile.
+            deferred[header["tid"], int(header["cookie"], 16)] = [frame(*each) for each in frames], end
+        elif comm in (None, header["comm"]):
+            found.append((header, frames))
+    for header, frames in found:
+        chain, promised, end = [], False, None
+        kernel = {name.partition(" ")[0] for address, name in frames
+                  if address >> 63 and not name.startswith("(cookie)")}
+        for address, name in frames:
+            if name.startswith("(cookie)"):
+                promised = True
+                user, end = deferred.get((header["tid"], address), ([], END))
+                chain += user
+            elif not address >> 63:
+                chain.append(frame(address, name))
+        yield Sample(int(header["tid"]), int(header["s"]) * 10**9 + int(header["ns"]),
+                     header["event"], header["what"], promised, kernel, chain, end)
+
+
+class Tap:
+    def __init__(self):
+        self.number = self.failed = 0
+
+    def result(self, good, name):
+        self.number += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.number} {name}", flush=True)
+
+
+def differences(program, pairs, what):
+    """Print the first pairs of different chains; how many differ."""
+    count = 0
+    for ours, theirs in pairs:
+        if ours == theirs:
+            continue
+        count += 1
+        if count <= 10:
+            print(f"# differs from {what}:\n#   ours   {program.show(ours)}\n#   theirs {program.show(theirs)}")
+    return count
+
+
+def shifted(pairs):
+    """How many differ if each is compared with the one before."""
+    return sum(ours != theirs for (ours, _), (_, theirs) in zip(pairs, pairs[1:]))
+
+
+def gdb_pairs(program, stops, samples_of):
+    """gdb's stacks and ours, how many nobody knows, and which of ours claim to be complete.
+
+    A thread's last trap before gdb looked is the one that it stopped at.
+    """
+    traps = collections.defaultdict(list)
+    for sample in samples_of:
+        traps[sample.tid].append(sample)
+    taken, pairs, unknown, complete = set(), [], 0, []
+    for line in open(stops, encoding="ascii"):
+        time, tid, *chain = line.split()
+        of_thread = traps[int(tid)]
+        at = bisect.bisect_right([trap.time for trap in of_thread], int(time)) - 1
+        if at < 0 or (tid, at) in taken:
+            # A step into a signal's handler may be reported without one.
+            print(f"# no trap was recorded for the stop at {time} of thread {tid}")
+            unknown += 1
+            continue
+        taken.add((tid, at))
+        whole = program.whole([int(pc, 16) for pc in chain])
+        # In the middle of a restorer gdb goes by its CFI, which is not true.
+        if whole is None or (GUESSED | WRONG) & set(program.functions(whole)[:2]):
+            unknown += 1
+        else:
+            pairs.append((of_thread[at].chain, whole))
+            complete.append(of_thread[at].end is None)
+    return pairs, unknown, complete
+
+
+def judge_gdb(tap, program, stacks, recorded, name, stops):
+    pairs, unknown, complete = gdb_pairs(program, stacks, recorded)
+    depths = [len(theirs) for _, theirs in pairs] or [0]
+    wrong = differences(program, pairs, "gdb")
+    signals = sum(SIGNAL in map(program.function, theirs) for _, theirs in pairs)
+    tap.result(len(pairs) + unknown >= stops and len(pairs) > 0.9 * stops and not wrong
+               and (signals or name != "busybox"),
+               f"{name}: {len(pairs) - wrong} of {len(pairs)} stacks are gdb's, of {min(depths)} to {max(depths)} "
+               f"frames, {signals} through signals, {unknown} known to nobody")
+    claims = list(itertools.compress(pairs, complete))
+    wrong = sum(ours != theirs for ours, theirs in claims)
+    tap.result(len(claims) >= 0.9 * len(pairs) and not wrong,
+               f"{name}: {len(claims) - wrong} of {len(claims)} stacks that are said to be complete are gdb's")
+    tap.result(shifted(pairs) > 0.9 * len(pairs), f"{name}: {shifted(pairs)} stacks are not those of gdb's stop before")
+
+
+def judge_clock(tap, program, recorded, name):
+    count, wrong, gone, others, cut = 0, 0, collections.Counter(), collections.Counter(), collections.Counter()
+    for sample in recorded:
+        if not sample.deferred:
+            # perf guesses by frame pointer then.
+            where = next((where for function, where in NO_STACK.items() if function in sample.kernel), None)
+            gone[where] += 1
+            if where is None and gone[where] <= 10:
+                print(f"# not deferred: {program.show(sample.chain)}, in the kernel: {' '.join(sorted(sample.kernel))}")
+            continue
+        functions = program.functions(sample.chain) or [""]
+        # There the kernel waits for no memory, and of a table that the task has not
+        # used yet no page is mapped.
+        if functions[0] in LAST and (sample.end or "").startswith(FAULT_END):
+            cut[functions[0]] += 1
+            continue
+        count += 1
+        # Where nothing was called yet, the walker does not know that it is at a beginning.
+        whole = functions[-1] in OUTERMOST and not (len(functions) == 1 and sample.end)
+        if whole != (sample.end in (None, GUESSED_END)):
+            wrong += 1
+            print(f"# {sample.end or 'said to be complete'}: {program.show(sample.chain)}")
+        if functions[-1] not in OUTERMOST:
+            others[functions[0], functions[-1]] += 1
+    complete = count - others.total()
+    known = None not in gone
+    for where, number in gone.most_common():
+        print(f"# {number} without a stack: {where or 'UNKNOWN'}")
+    for where, number in cut.most_common():
+        print(f"# {number} end where a page is missing, in {where}()")
+    for (top, last), number in others.most_common():
+        known = known and top in CAUSES
+        print(f"# {number} from {top or 'nowhere'} to {last or 'nowhere'}: {CAUSES.get(top, 'UNKNOWN')}")
+    share = complete / count if count else 0
+    # Each has a cause. But these are few, or more is missing than those.
+    tap.result(count >= 500 and share >= 0.995 and known and gone.total() < count / 10 and cut.total() < count / 25,
+               f"{name}: {complete} of {count} samples complete, {100 * share:.2f} %, {gone.total()} without a stack, "
+               f"{cut.total()} where the kernel did not wait for a page")
+    tap.result(count > 0 and not wrong, f"{name}: {wrong} of them are said to be what they are not")
