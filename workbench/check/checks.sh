@@ -111,6 +111,13 @@ walks() { # STOPS
 	[ ! -e "$OUT/walks/results.tap" ] || count tap host "stacks" "$OUT/walks/results.tap"
 }
 
+# And of programs whose libraries have tables, which the kernel finds.
+libraries() { # STOPS
+	rm -f "$OUT/libraries/results.tap"
+	check "guest: whole stacks of programs with libraries" "$WORKBENCH/libraries/run" "$1"
+	[ ! -e "$OUT/libraries/results.tap" ] || count tap host "libraries" "$OUT/libraries/results.tap"
+}
+
 # With five levels of page tables KASAN takes any interrupt in identify_cpu(),
 # which forgets that there are five for a moment, for a wild access.
 selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
@@ -168,6 +175,8 @@ part_long() {
 		count kunit unwind_tables_user_memory "$logs/check-KUnit-in-an-emulator.log"
 	check "htmldocs" inside htmldocs
 	check "maple tree tests outside of the kernel" inside maple_tests
+	SFRAME_TEST_FILES=all \
+		check "sframe: all files of a system" enter "$WORKBENCH/readers/sframe" test
 	check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:-180}"
 	check "every commit builds" inside every_commit_builds
 	check "bench" "$WORKBENCH/measure/bench" &&
@@ -184,6 +193,7 @@ part_long() {
 	count_guest base
 	check "guest: perf, old and new, on the base" both_perfs base 0
 	walks 550
+	libraries 100
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	DAMAGE_STEP=8 RACE_SECONDS=300 RANDOM_SECONDS=1200 \
 		check "debug guest: KUnit and kselftests" selftests debug 7200 --override-timeout 3600

@@ -3,7 +3,8 @@
 """The inputs that fuzzing starts from.
 
   corpus.py seeds TARGET TABLES DIR    one from each function of each table; some
-                                       from each segment of each file
+                                       from each segment of each file; none for
+                                       eh_frame
   corpus.py unpack PACK DIR            one file for each input in a pack
   corpus.py pack DIR PACK              and back
 
@@ -86,6 +87,9 @@ def seeds(target, tables, directory):
     """As the package's `Input` has them; what `changing` also has is empty."""
     if target == "elf":
         file_seeds(directory)
+        return
+    # Its inputs are all kept ones.
+    if target == "eh_frame":
         return
     script = b"\0\0" if target == "changing" else b""
     for line in lines(tables):

@@ -36,13 +36,13 @@ mod tests {
             Value, //
         },
         vectors::{
+            all_tables,
             elf::{
                 Expected,
                 FILES, //
             },
             Bytes,
-            Table,
-            TABLES, //
+            Table, //
         },
     };
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn good_tables() -> Result {
-        for table in TABLES {
+        for table in all_tables() {
             let memory = Memory::new(&Bytes::new(table))?;
 
             for (pc, expected) in table.lookups {
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn changed_tables() -> Result {
-        for table in TABLES {
+        for table in all_tables() {
             for vector in table.vectors {
                 let mut good: Result<bool> = Ok(true);
 
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn faults() -> Result {
-        for table in TABLES {
+        for table in all_tables() {
             let mut memory = Memory::new(&Bytes::new(table))?;
 
             for (pc, expected) in table.lookups {
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn budgets() -> Result {
-        for table in TABLES {
+        for table in all_tables() {
             let memory = Memory::new(&Bytes::new(table))?;
 
             for (pc, expected) in table.lookups {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn values() {
-        for table in TABLES {
+        for table in all_tables() {
             for (_, expected) in table.lookups {
                 let rule = expected.result().ok();
                 let values = rule.map(|rule| [rule.cfa(), rule.ra(), rule.fp()]);

@@ -260,6 +260,9 @@ impl Registry {
     }
 
     /// The section whose text holds address `pc`.
+    ///
+    /// It is not inlined: what the search needs of the stack is free again when a table is read.
+    #[inline(never)]
     pub(crate) fn find(&self, pc: usize) -> Option<Found> {
         let rcu = rcu::read_lock();
         let section = self.set(&rcu).at(pc, &rcu)?;

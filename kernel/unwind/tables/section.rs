@@ -7,6 +7,7 @@ use core::ffi::CStr;
 use kernel::prelude::*;
 
 use crate::parse::{
+    self,
     elf,
     sframe,
     Malformed, //
@@ -14,7 +15,7 @@ use crate::parse::{
 
 /// The header of a table for this architecture.
 #[cfg(CONFIG_X86_64)]
-pub(crate) type Header = sframe::Header<sframe::Amd64>;
+pub(crate) type Header = sframe::Header<parse::Amd64>;
 
 /// Who registered a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

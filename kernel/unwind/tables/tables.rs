@@ -73,7 +73,8 @@ const __LOG_PREFIX: &[u8] = b"unwind_tables\0";
 impl From<parse::Error> for Error {
     fn from(error: parse::Error) -> Self {
         match error {
-            parse::Error::NotFound => ENOENT,
+            // What is not supported is as good as nothing.
+            parse::Error::NotFound | parse::Error::Unsupported(_) => ENOENT,
             parse::Error::Fault => EFAULT,
             parse::Error::Malformed(_) => EINVAL,
             parse::Error::Budget => E2BIG,

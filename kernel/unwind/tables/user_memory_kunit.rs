@@ -25,7 +25,9 @@ mod tests {
 
     use super::{
         vectors::{
+            all_tables,
             Bytes,
+            Format,
             Search,
             Table,
             ARRAYS,
@@ -134,7 +136,7 @@ mod tests {
     fn good_tables() -> Result {
         let page = Page::new()?;
 
-        for table in TABLES {
+        for table in all_tables() {
             let bytes = Bytes::new(table);
 
             for (pc, expected) in table.lookups {
@@ -150,7 +152,7 @@ mod tests {
     fn changed_tables() -> Result {
         let page = Page::new()?;
 
-        for table in TABLES {
+        for table in all_tables() {
             for vector in table.vectors {
                 let mut good: Result<bool> = Ok(true);
 
@@ -172,9 +174,14 @@ mod tests {
     fn unreadable_ends() -> Result {
         let page = Page::new()?;
 
-        for table in TABLES {
+        for table in all_tables() {
             let bytes = Bytes::new(table);
             let len = bytes.len;
+            // Without that nothing is known.
+            let header = match table.format {
+                Format::SFrame => 28,
+                Format::EhFrame(place) => (place as usize).wrapping_add(12),
+            };
             let mut faults = 0u32;
             let mut others = 0u32;
 
@@ -192,8 +199,7 @@ mod tests {
                         others = others.saturating_add(1);
                         assert!(agree(table, "cut", *pc, found, expected.result()));
                         was_found = true;
-                        // Not without the header.
-                        assert!(most > 28);
+                        assert!(most >= header);
                     }
                 }
                 assert!(was_found);

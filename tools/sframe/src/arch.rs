@@ -3,7 +3,8 @@
 //! What the tool knows about architectures beyond what the kernel's parser does.
 
 use crate::parse::Register;
-use crate::parse::sframe::{AArch64, Abi, Amd64, S390x};
+use crate::parse::sframe::Abi;
+use crate::parse::{AArch64, Amd64, S390x};
 
 /// An architecture, as the tool needs it.
 pub trait Arch: Abi {

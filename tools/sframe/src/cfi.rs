@@ -22,6 +22,8 @@ type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
     Value(Value),
+    /// A word above that.
+    Above(Value),
     /// Something that a table has no words for: CFA + offset, a register it cannot name.
     Other,
     Undefined,
@@ -282,6 +284,9 @@ impl<A: Arch> Evaluator<'_, '_, A> {
         let value = match term {
             Some(Term::Register(number, offset)) => at::<A>(number, offset, Value::Register),
             Some(Term::AtRegister(number, offset)) => at::<A>(number, offset, Value::AtRegister),
+            Some(Term::AboveAtRegister(number, offset)) => {
+                return at::<A>(number, offset, Value::AtRegister).map_or(Said::Other, Said::Above);
+            }
             _ => None,
         };
 

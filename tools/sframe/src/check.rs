@@ -12,8 +12,8 @@ use crate::cfi::{self, Cfi, endian};
 use crate::compare::{self, Defect, Outcome};
 use crate::coverage;
 use crate::elf::{self, Elf, Machine};
-use crate::parse::sframe::{AArch64, Amd64, Attribute, Function, Reason, S390x};
-use crate::parse::{self, Error, Malformed};
+use crate::parse::sframe::{Attribute, Function, Reason};
+use crate::parse::{self, AArch64, Amd64, Error, Malformed, S390x};
 use crate::ranges::Range;
 use crate::report::{self, Problem, Report, Severity, Verdict};
 use crate::table::{self, Found, Rows, Table};
@@ -449,6 +449,7 @@ fn refusal(error: Error, of_what: &str) -> Problem {
         Error::Fault => ("fault", None),
         Error::Budget => ("budget", None),
         Error::NotFound => ("missing", None),
+        Error::Unsupported(_) => ("unsupported", None),
     };
 
     Problem {

@@ -9,8 +9,8 @@ use anyhow::{Result, bail};
 
 use crate::arch::Arch;
 use crate::elf::{self, Elf, Machine};
-use crate::parse::sframe::{AArch64, Amd64, Attribute, Function, S390x};
-use crate::parse::{Error, Key, Reader};
+use crate::parse::sframe::{Attribute, Function};
+use crate::parse::{AArch64, Amd64, Error, Key, Reader, S390x};
 use crate::table::{self, Found, Rows, Table};
 use crate::text;
 

@@ -212,13 +212,17 @@ impl<'a> Elf<'a> {
         self.sections.iter().find(|section| section.name == name)
     }
 
+    /// The segment that has `address` in the file.
+    pub fn load_at(&self, address: u64) -> Option<&Segment> {
+        self.loads
+            .iter()
+            .find(|load| load.address <= address && address - load.address < load.file_size)
+    }
+
     /// The bytes of the file that stand at `address` when the program runs, to the end of their
     /// segment; and the offset of the first in the file.
     pub fn loaded_at(&self, address: u64) -> Option<(&'a [u8], u64)> {
-        let load = self
-            .loads
-            .iter()
-            .find(|load| load.address <= address && address - load.address < load.file_size)?;
+        let load = self.load_at(address)?;
         let skip = address - load.address;
         let offset = load.file_offset.checked_add(skip)?;
         let start = usize::try_from(offset).ok()?;

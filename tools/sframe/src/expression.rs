@@ -19,6 +19,8 @@ pub enum Term {
     /// A register, or what is at it, and an offset.
     Register(u16, i64),
     AtRegister(u16, i64),
+    /// A word above what is at a register and an offset.
+    AboveAtRegister(u16, i64),
     /// CFA + offset.
     Cfa(i64),
 }
@@ -42,6 +44,9 @@ impl Term {
                 Some(Self::Cfa(a.wrapping_add(b as i64)))
             }
             (term @ Self::AtRegister(..), Self::Number(0)) => Some(term),
+            (Self::AtRegister(register, at), Self::Number(8)) => {
+                Some(Self::AboveAtRegister(register, at))
+            }
             _ => None,
         }
     }

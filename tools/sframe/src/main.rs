@@ -14,6 +14,8 @@ mod dump;
 mod elf;
 mod expression;
 #[cfg(test)]
+mod frames;
+#[cfg(test)]
 mod hostile;
 mod human;
 // The kernel's own parser, as it stands.

@@ -167,7 +167,7 @@ pub fn row_at(rows: &Rows, block: Option<u8>, size: u32, offset: u32) -> (Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::sframe::Amd64;
+    use crate::parse::Amd64;
 
     #[test]
     fn rows_of_blocks_repeat() {

@@ -73,6 +73,7 @@ pub fn error(error: Error) -> String {
                 malformed.offset
             )
         }
+        Error::Unsupported(cause) => format!("not supported: {}", cause.text()),
         Error::Budget => "a lookup costs too much".into(),
     }
 }
@@ -89,7 +90,7 @@ pub fn percent(part: u64, whole: u64) -> String {
 mod tests {
     use super::*;
     use crate::parse::Register;
-    use crate::parse::sframe::{Amd64, S390x};
+    use crate::parse::{Amd64, S390x};
 
     #[test]
     fn rules_are_readable() {

@@ -2,7 +2,7 @@
 
 //! What the bytes of an input mean.
 
-use crate::parse::sframe::{AArch64, Abi, Amd64, S390x};
+use crate::parse::{AArch64, Amd64, S390x, eh_frame, sframe};
 
 /// Units that any lookup can pay from.
 pub(crate) const ENOUGH: u32 = 1_000_000;
@@ -35,7 +35,7 @@ pub(crate) struct Input<'a> {
 
 /// What a target does with an input, once the architecture is known.
 pub(crate) trait Target {
-    fn run<A: Abi>(&self, input: &Input<'_>);
+    fn run<A: sframe::Abi + eh_frame::Abi>(&self, input: &Input<'_>);
 }
 
 impl<'a> Input<'a> {

@@ -17,6 +17,7 @@ mod parse;
 
 mod changing;
 mod check;
+mod eh_frame;
 mod elf;
 mod input;
 mod lookup;
@@ -31,6 +32,7 @@ mod mutate;
 mod search;
 
 pub use changing::changing;
+pub use eh_frame::eh_frame;
 pub use elf::elf;
 pub use lookup::lookup;
 pub use mutate::mutate;

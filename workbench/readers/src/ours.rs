@@ -5,9 +5,10 @@
 use anyhow::{Result, anyhow, bail};
 
 use crate::answer::{self, Abi, Answer, Frame, Function, Row};
-use crate::parse::sframe::{self, AArch64, Amd64, Header, S390x};
+use crate::parse::sframe::{self, Header};
 use crate::parse::{
-    Array, Budget, Element, Error, Fault, Key, Lost, Malformed, Reader, Register, Rule, Value,
+    AArch64, Amd64, Array, Budget, Element, Error, Fault, Key, Lost, Malformed, Reader, Register,
+    Rule, S390x, Value,
 };
 use crate::search;
 
@@ -147,6 +148,7 @@ fn text(error: Error) -> &'static str {
         Error::NotFound => "not found",
         Error::Fault => "beyond the table",
         Error::Malformed(Malformed { reason, .. }) => reason.text(),
+        Error::Unsupported(cause) => cause.text(),
         Error::Budget => "too much work",
     }
 }

@@ -5,6 +5,7 @@
 use core::ffi::CStr;
 
 use super::{
+    eh_frame,
     reader::Fault,
     sframe, //
 };
@@ -18,6 +19,8 @@ pub(crate) enum Error {
     Fault,
     /// The table contradicts its format; it will never be good.
     Malformed(Malformed),
+    /// The table says something about this address that is not supported; at others it may not.
+    Unsupported(eh_frame::Unsupported),
     /// The caller's [`Budget`](super::Budget) is used up.
     Budget,
 }
@@ -36,6 +39,8 @@ pub(crate) struct Malformed {
 pub(crate) enum Reason {
     /// Of an SFrame table.
     SFrame(sframe::Reason),
+    /// Of an `.eh_frame` table.
+    EhFrame(eh_frame::Reason),
 }
 
 impl Reason {
@@ -43,6 +48,7 @@ impl Reason {
     pub(crate) fn code(self) -> u32 {
         match self {
             Self::SFrame(reason) => reason as u32,
+            Self::EhFrame(reason) => reason as u32,
         }
     }
 
@@ -50,6 +56,7 @@ impl Reason {
     pub(crate) fn name(self) -> &'static CStr {
         match self {
             Self::SFrame(reason) => reason.name(),
+            Self::EhFrame(reason) => reason.name(),
         }
     }
 
@@ -57,6 +64,7 @@ impl Reason {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::SFrame(reason) => reason.text(),
+            Self::EhFrame(reason) => reason.text(),
         }
     }
 }

@@ -6,9 +6,9 @@
 //! module uses nothing but `core`: it does not know that there is a kernel, allocates nothing, and
 //! has no way to panic. It compiles as it stands on a host, which is where most of its tests run.
 //!
-//! A format ([`sframe`]) is asked for the [`Rule`] that holds at an address. It reads through a
-//! [`Reader`], in bounded pieces that are copied before they are looked at, and pays for its work
-//! from a [`Budget`]. A reader also searches the format's index, an [`Array`] of numbers.
+//! A format ([`sframe`], [`eh_frame`]) is asked for the [`Rule`] that holds at an address. It reads
+//! through a [`Reader`], in bounded pieces that are copied before they are looked at, and pays for
+//! its work from a [`Budget`]. A reader also searches the format's index, an [`Array`] of numbers.
 //!
 //! Where the table of a file is that nobody has registered, the file says itself: [`elf`].
 
@@ -16,14 +16,22 @@
 // Each user needs but a part: the kernel one architecture, tests and tools all, and whole tables.
 #![allow(dead_code, unused_imports)]
 
+mod arch;
 mod array;
 mod codes;
+pub(crate) mod eh_frame;
 pub(crate) mod elf;
 mod error;
 mod reader;
 mod rule;
 pub(crate) mod sframe;
 
+pub(crate) use arch::{
+    AArch64,
+    Amd64,
+    Arch,
+    S390x, //
+};
 pub(crate) use array::{
     Array,
     Element,

@@ -151,6 +151,8 @@ impl Rule {
     const SIGNED: u8 = 1 << 3;
     /// Flag: with key B.
     const KEY_B: u8 = 1 << 4;
+    /// Flag: the CFA is 8 bytes above where its source and offset are.
+    const CFA_ABOVE: u8 = 1 << 5;
 
     /// There is no caller: the stack ends here, complete.
     pub(crate) const fn outermost() -> Self {
@@ -209,6 +211,11 @@ impl Rule {
         self.with_flags(if signal { Self::SIGNAL } else { 0 })
     }
 
+    /// The same rule, with a CFA 8 bytes above what is at a register.
+    pub(crate) fn with_cfa_above(self, above: bool) -> Self {
+        self.with_flags(if above { Self::CFA_ABOVE } else { 0 })
+    }
+
     /// The same rule, with a return address that is signed.
     pub(crate) fn with_signed_ra(self, key: Option<Key>) -> Self {
         self.with_flags(match key {
@@ -226,6 +233,11 @@ impl Rule {
     /// Whether a signal interrupted the caller: then its address is exact, not one after a call.
     pub(crate) fn is_signal(&self) -> bool {
         self.flags() & Self::SIGNAL != 0
+    }
+
+    /// Whether the CFA is 8 bytes above what [`Rule::cfa`] says.
+    pub(crate) fn is_cfa_above(&self) -> bool {
+        self.flags() & Self::CFA_ABOVE != 0
     }
 
     /// Whether the return address is signed, and how.

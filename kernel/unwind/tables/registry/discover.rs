@@ -151,6 +151,9 @@ impl Registry {
     }
 
     /// The range around address `pc` that is no section's text.
+    ///
+    /// As [`find`](Self::find), it is not inlined.
+    #[inline(never)]
     pub(crate) fn gap(&self, pc: usize) -> Option<(usize, usize)> {
         let rcu = rcu::read_lock();
 

@@ -8,6 +8,7 @@ use super::*;
 pub(super) const TABLE: Table = Table {
     name: "AArch64",
     arch: Arch::AArch64,
+    format: Format::SFrame,
     base: 0xffff_ffff_ffff_0000,
     bytes: &BYTES,
     lookups: LOOKUPS,

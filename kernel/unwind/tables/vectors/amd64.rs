@@ -11,6 +11,7 @@ use super::*;
 pub(super) const TABLE: Table = Table {
     name: "AMD64, default",
     arch: Arch::Amd64,
+    format: Format::SFrame,
     base: 0x40_2078,
     bytes: &BYTES,
     lookups: LOOKUPS,

@@ -10,6 +10,7 @@ use super::*;
 pub(super) const TABLE: Table = Table {
     name: "AMD64, flexible",
     arch: Arch::Amd64,
+    format: Format::SFrame,
     base: 0x1_0000,
     bytes: &BYTES,
     lookups: LOOKUPS,

@@ -10,19 +10,18 @@ mod aarch64;
 mod amd64;
 mod amd64_flexible;
 mod arrays;
+mod eh_frame;
 pub(crate) mod elf;
 mod s390x;
 
 use crate::parse::{
     self,
     sframe::{
-        AArch64,
-        Abi,
-        Amd64,
-        Header,
-        Reason,
-        S390x, //
+        self,
+        Reason, //
     },
+    AArch64,
+    Amd64,
     Budget,
     Error,
     Key,
@@ -30,6 +29,7 @@ use crate::parse::{
     Reader,
     Register,
     Rule,
+    S390x,
     Value, //
 };
 
@@ -38,7 +38,7 @@ pub(crate) use arrays::{
     ARRAYS, //
 };
 
-/// All tables.
+/// The tables of SFrame.
 pub(crate) const TABLES: &[&Table] = &[
     &amd64::TABLE,
     &amd64_flexible::TABLE,
@@ -46,10 +46,23 @@ pub(crate) const TABLES: &[&Table] = &[
     &s390x::TABLE,
 ];
 
+/// Those of `.eh_frame`.
+pub(crate) const EH_FRAME_TABLES: &[&Table] = &eh_frame::TABLES;
+
+/// The tables of all formats.
+#[allow(
+    dead_code,
+    reason = "the tests on a host look at the formats one by one"
+)]
+pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
+    TABLES.iter().chain(EH_FRAME_TABLES).copied()
+}
+
 /// A well-formed table.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) arch: Arch,
+    pub(crate) format: Format,
     /// Address of its first byte.
     pub(crate) base: u64,
     pub(crate) bytes: &'static [u8],
@@ -68,20 +81,29 @@ impl Table {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        fn rule<A: Abi>(
-            reader: &impl Reader,
-            len: usize,
-            base: u64,
-            pc: u64,
-            budget: &mut Budget,
-        ) -> Result<Rule, Error> {
-            Header::<A>::read(reader, len as u64)?.rule(reader, base, pc, budget)
-        }
-
         match self.arch {
-            Arch::Amd64 => rule::<Amd64>(reader, len, self.base, pc, budget),
-            Arch::AArch64 => rule::<AArch64>(reader, len, self.base, pc, budget),
-            Arch::S390x => rule::<S390x>(reader, len, self.base, pc, budget),
+            Arch::Amd64 => self.rule_of::<Amd64>(reader, len, pc, budget),
+            Arch::AArch64 => self.rule_of::<AArch64>(reader, len, pc, budget),
+            Arch::S390x => self.rule_of::<S390x>(reader, len, pc, budget),
+        }
+    }
+
+    fn rule_of<A: sframe::Abi + parse::eh_frame::Abi>(
+        &self,
+        reader: &impl Reader,
+        len: usize,
+        pc: u64,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        match self.format {
+            Format::SFrame => {
+                sframe::Header::<A>::read(reader, len as u64)?.rule(reader, self.base, pc, budget)
+            }
+            // A vector's length is small.
+            Format::EhFrame(place) => {
+                parse::eh_frame::Header::<A>::read(reader, place, len as u32)?
+                    .rule(reader, self.base, pc, budget)
+            }
         }
     }
 }
@@ -217,6 +239,14 @@ impl Bytes<'_> {
     }
 }
 
+/// What a table is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    SFrame,
+    /// `.eh_frame`, with its index at this place of the table.
+    EhFrame(u32),
+}
+
 /// An architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arch {
@@ -230,6 +260,7 @@ pub(crate) enum Arch {
 pub(crate) struct Expected {
     what: What,
     signal: bool,
+    above: bool,
     key: Option<Key>,
 }
 
@@ -239,13 +270,15 @@ enum What {
     SignalFrame,
     Outermost,
     Frame(Value, Value, Value),
-    Malformed(Reason, u32),
+    Malformed(parse::Reason, u32),
+    Unsupported(parse::eh_frame::Unsupported),
 }
 
 const fn expected(what: What) -> Expected {
     Expected {
         what,
         signal: false,
+        above: false,
         key: None,
     }
 }
@@ -258,8 +291,12 @@ const fn frame(cfa: Value, ra: Value, fp: Value) -> Expected {
     expected(What::Frame(cfa, ra, fp))
 }
 
-const fn bad(reason: Reason, offset: u32) -> Expected {
+const fn malformed(reason: parse::Reason, offset: u32) -> Expected {
     expected(What::Malformed(reason, offset))
+}
+
+const fn bad(reason: Reason, offset: u32) -> Expected {
+    malformed(parse::Reason::SFrame(reason), offset)
 }
 
 impl Expected {
@@ -267,6 +304,14 @@ impl Expected {
     const fn signal(self) -> Self {
         Self {
             signal: true,
+            ..self
+        }
+    }
+
+    /// The same, with a CFA 8 bytes above.
+    const fn above(self) -> Self {
+        Self {
+            above: true,
             ..self
         }
     }
@@ -283,8 +328,8 @@ impl Expected {
     pub(crate) fn result(&self) -> Result<Rule, Error> {
         let rule = match self.what {
             What::NotFound => return Err(Error::NotFound),
+            What::Unsupported(cause) => return Err(Error::Unsupported(cause)),
             What::Malformed(reason, offset) => {
-                let reason = parse::Reason::SFrame(reason);
                 return Err(Error::Malformed(Malformed { reason, offset }));
             }
             What::SignalFrame => Rule::signal_frame(),
@@ -293,13 +338,16 @@ impl Expected {
             What::Frame(cfa, ra, fp) => Rule::frame(cfa, ra, fp).ok_or(Error::Budget)?,
         };
 
-        Ok(rule.with_signal(self.signal).with_signed_ra(self.key))
+        Ok(rule
+            .with_cfa_above(self.above)
+            .with_signal(self.signal)
+            .with_signed_ra(self.key))
     }
 
     /// Where that rule is to find the CFA, the return address and the frame pointer.
     pub(crate) fn values(&self) -> Option<[Value; 3]> {
         match self.what {
-            What::NotFound | What::Malformed(..) => None,
+            What::NotFound | What::Malformed(..) | What::Unsupported(_) => None,
             What::SignalFrame | What::Outermost => Some([SAME; 3]),
             What::Frame(cfa, ra, fp) => Some([cfa, ra, fp]),
         }

@@ -8,6 +8,7 @@ use super::*;
 pub(super) const TABLE: Table = Table {
     name: "s390x",
     arch: Arch::S390x,
+    format: Format::SFrame,
     base: 0x100_0000,
     bytes: &BYTES,
     lookups: LOOKUPS,

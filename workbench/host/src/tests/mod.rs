@@ -7,6 +7,7 @@
 
 mod arrays;
 mod corrupted;
+mod eh_frame;
 mod elf;
 mod generator;
 mod hostile;
@@ -22,8 +23,8 @@ mod words;
 
 use proptest::test_runner::Config;
 
-use crate::parse::sframe::{AArch64, Abi, Amd64, Header, S390x};
-use crate::parse::{Budget, Error, Register, Rule, Value};
+use crate::parse::sframe::{Abi, Header};
+use crate::parse::{AArch64, Amd64, Budget, Error, Register, Rule, S390x, Value};
 use crate::vectors::Arch;
 use linear::{Function, Row, Table};
 use memory::Memory;

@@ -72,7 +72,9 @@ fn every_reason() {
 
     changed(|_, vector, _, _| {
         if let Err(Error::Malformed(malformed)) = vector.expected.result() {
-            let parse::Reason::SFrame(reason) = malformed.reason;
+            let parse::Reason::SFrame(reason) = malformed.reason else {
+                panic!("a reason of another format");
+            };
             seen.push(reason);
         }
     });
@@ -103,8 +105,10 @@ fn other_architectures() {
                 else {
                     panic!("{} for {arch:?}", table.name);
                 };
-                let parse::Reason::SFrame(reason) = malformed.reason;
-                assert!(matches!(reason, Reason::Abi | Reason::ByteOrder));
+                assert!(matches!(
+                    malformed.reason,
+                    parse::Reason::SFrame(Reason::Abi | Reason::ByteOrder)
+                ));
             }
             assert_eq!(decode(arch, table.bytes, table.base), None);
         }

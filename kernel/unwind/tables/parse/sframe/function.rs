@@ -117,13 +117,13 @@ impl Function {
     ) -> Result<Self, Error> {
         let bytes = &mut bytes.as_slice();
         let truncated = || Reason::Layout.at(entry);
-        let offset = A::i64(take(bytes).ok_or_else(truncated)?);
+        let offset = A::u64(take(bytes).ok_or_else(truncated)?);
         let size = A::u32(take(bytes).ok_or_else(truncated)?);
         let rows = A::u32(take(bytes).ok_or_else(truncated)?);
         let from = if header.pc_relative { entry } else { 0 };
 
         // The same address that a search of the index compares.
-        let start = base.wrapping_add(from).wrapping_add_signed(offset);
+        let start = base.wrapping_add(from).wrapping_add(offset);
         Self::new(entry, start, size, rows)
     }
 

@@ -32,12 +32,7 @@ mod row;
 mod window;
 mod words;
 
-pub(crate) use abi::{
-    AArch64,
-    Abi,
-    Amd64,
-    S390x, //
-};
+pub(crate) use abi::Abi;
 pub(crate) use function::Function;
 pub(crate) use header::Header;
 pub(crate) use reason::Reason;

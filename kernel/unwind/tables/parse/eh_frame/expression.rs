@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The expressions that are known: "DWARF Expressions" of the specification, 2.5.
+//!
+//! Nothing is evaluated. These are all that compilers, assemblers and linkers write but for a few
+//! hand-written ones: a register and an offset, what is there, a word above that, and the CFA in a
+//! procedure linkage table.
+
+use super::{
+    super::{
+        Error,
+        Reader,
+        Register, //
+    },
+    abi::Abi,
+    cursor::Cursor,
+    reason::Unsupported,
+    row::Place, //
+};
+
+/// How long an expression may be: the longest known one has 11 bytes.
+const MAX: usize = 16;
+
+/// `DW_OP_deref`.
+const DEREF: u8 = 0x06;
+/// `DW_OP_plus_uconst`.
+const PLUS_UCONST: u8 = 0x23;
+/// `DW_OP_breg0`, the first of 32: a register and an offset.
+const BREG0: u8 = 0x70;
+/// `DW_OP_breg31`, the last one.
+const BREG31: u8 = 0x8f;
+
+const UNKNOWN: Place = Place::Unsupported(Unsupported::Expression);
+
+/// Takes the expression that the CFA is the value of, at address `pc`.
+pub(super) fn cfa<A: Abi, R: Reader>(
+    cursor: &mut Cursor<'_, A, R>,
+    pc: u64,
+) -> Result<Place, Error> {
+    known(cursor, |bytes| {
+        if let Some(offset) = A::linkage_cfa(bytes, pc) {
+            return Some(Place::Register(Register::Sp, offset));
+        }
+        let (register, offset, rest) = base::<A>(bytes)?;
+
+        match *rest {
+            [] => Some(Place::Register(register, offset)),
+            [DEREF] => Some(Place::AtRegister(register, offset)),
+            [DEREF, PLUS_UCONST, 8] => Some(Place::AboveAtRegister(register, offset)),
+            _ => None,
+        }
+    })
+}
+
+/// Takes the expression of the address that a register was saved at.
+pub(super) fn at<A: Abi, R: Reader>(cursor: &mut Cursor<'_, A, R>) -> Result<Place, Error> {
+    known(cursor, |bytes| {
+        let (register, offset, rest) = base::<A>(bytes)?;
+
+        rest.is_empty()
+            .then_some(Place::AtRegister(register, offset))
+    })
+}
+
+/// Takes the expression that a register's value was.
+pub(super) fn value<A: Abi, R: Reader>(cursor: &mut Cursor<'_, A, R>) -> Result<Place, Error> {
+    known(cursor, |bytes| {
+        let (register, offset, rest) = base::<A>(bytes)?;
+
+        rest.is_empty().then_some(Place::Register(register, offset))
+    })
+}
+
+/// Takes an expression, and says what it is if `know` knows it.
+#[inline(never)]
+fn known<A: Abi, R: Reader>(
+    cursor: &mut Cursor<'_, A, R>,
+    know: impl FnOnce(&[u8]) -> Option<Place>,
+) -> Result<Place, Error> {
+    let len = cursor.uleb()?;
+    let mut bytes = [0; MAX];
+    let bytes = usize::try_from(len)
+        .ok()
+        .and_then(|len| bytes.get_mut(..len));
+
+    let Some(bytes) = bytes else {
+        cursor.skip(len)?;
+        return Ok(UNKNOWN);
+    };
+    for byte in &mut *bytes {
+        *byte = cursor.byte()?;
+    }
+    Ok(know(bytes).unwrap_or(UNKNOWN))
+}
+
+/// The register and offset that an expression begins with, and what comes behind.
+fn base<A: Abi>(bytes: &[u8]) -> Option<(Register, i32, &[u8])> {
+    let (code, mut rest) = bytes.split_first()?;
+
+    if !(BREG0..=BREG31).contains(code) {
+        return None;
+    }
+    let register = A::register(code.wrapping_sub(BREG0).into())?;
+    let offset = offset(&mut rest)?;
+    Some((register, offset, rest))
+}
+
+/// Takes a signed number of at most four bytes: no offset is larger.
+fn offset(bytes: &mut &[u8]) -> Option<i32> {
+    let mut value = 0i32;
+    let mut shift = 0u32;
+
+    while shift < 28 {
+        let (byte, rest) = bytes.split_first()?;
+
+        *bytes = rest;
+        value |= i32::from(byte & 0x7f).wrapping_shl(shift);
+        shift = shift.wrapping_add(7);
+        if *byte < 0x80 {
+            // The sign is the highest bit of what there is.
+            let unused = 32u32.wrapping_sub(shift);
+            return Some(value.wrapping_shl(unused).wrapping_shr(unused));
+        }
+    }
+    None
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The index, `.eh_frame_hdr`: "The .eh_frame_hdr section" of the specification.
+
+use core::marker::PhantomData;
+
+use super::{
+    super::{
+        Array,
+        Budget,
+        Error,
+        Lost,
+        Reader,
+        Rule, //
+    },
+    abi::Abi,
+    fde,
+    reason::Reason, //
+};
+
+/// A decoded header of an index: all that is kept of a table.
+///
+/// # Invariants
+///
+/// - The index, `count` entries from byte `index`, lies inside of the `len` bytes that the table
+///   was said to have, and so does byte `place`, which is before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header<A> {
+    /// Where the header starts, in bytes from the start of the table.
+    place: u32,
+    /// Where the index starts, in bytes from the start of the table.
+    index: u32,
+    /// How many functions the index has.
+    count: u32,
+    /// Bytes of the table.
+    len: u32,
+    /// Whether an entry has 16 bytes, not 8.
+    wide: bool,
+    abi: PhantomData<A>,
+}
+
+impl<A: Abi> Header<A> {
+    const VERSION: u8 = 1;
+    /// `DW_EH_PE_omit`: there is no such thing.
+    const OMITTED: u8 = 0xff;
+    /// `DW_EH_PE_udata4`.
+    const COUNT: u8 = 0x03;
+    /// `DW_EH_PE_datarel | DW_EH_PE_sdata4`: from the start of the header.
+    const ENTRY: u8 = 0x3b;
+    /// `DW_EH_PE_datarel | DW_EH_PE_sdata8`.
+    const WIDE_ENTRY: u8 = 0x3c;
+
+    /// Reads and checks the header at byte `place` of a table of `len` bytes.
+    ///
+    /// An index may be missing: then nothing is found in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`] if it cannot be read, [`Error::Malformed`] if it is none.
+    pub(crate) fn read<R: Reader>(reader: &R, place: u32, len: u32) -> Result<Self, Error> {
+        let at = |bytes| u64::from(place).wrapping_add(bytes);
+        let has = |bytes| at(bytes) <= u64::from(len);
+
+        if !has(4) {
+            return Err(Reason::Truncated.at(len.into()));
+        }
+        let [version, pointer, count, entry] = reader.read_array(at(0))?;
+        if version != Self::VERSION {
+            return Err(Reason::Version.at(at(0)));
+        }
+        // INVARIANT: An index without entries lies anywhere.
+        let mut header = Self {
+            place,
+            index: place,
+            count: 0,
+            len,
+            wide: entry == Self::WIDE_ENTRY,
+            abi: PhantomData,
+        };
+        if count == Self::OMITTED || entry == Self::OMITTED {
+            return Ok(header);
+        }
+        // The pointer to `.eh_frame` is not needed: the entries point to all its records.
+        let pointer_len = match pointer & 0x0f {
+            _ if pointer == Self::OMITTED => 0,
+            0x3 | 0xb => 4,
+            0x0 | 0x4 | 0xc => 8,
+            _ => return Err(Reason::Encoding.at(at(1))),
+        };
+        if count != Self::COUNT {
+            return Err(Reason::Encoding.at(at(2)));
+        }
+        if entry != Self::ENTRY && entry != Self::WIDE_ENTRY {
+            return Err(Reason::Encoding.at(at(3)));
+        }
+
+        // None of this wraps: all terms are below 2^37.
+        let count_at = 4u64.wrapping_add(pointer_len);
+        let index_at = count_at.wrapping_add(4);
+        if !has(index_at) {
+            return Err(Reason::Truncated.at(len.into()));
+        }
+        header.count = A::u32(reader.read_array(at(count_at))?);
+        let size = if header.wide { 16 } else { 8 };
+        let index_len = u64::from(header.count).wrapping_mul(size);
+        if !has(index_at.wrapping_add(index_len)) {
+            return Err(Reason::Layout.at(at(count_at)));
+        }
+        // INVARIANT: Just checked, and so this fits.
+        header.index = at(index_at) as u32;
+        Ok(header)
+    }
+
+    /// How many functions the table has.
+    pub(crate) fn functions(&self) -> u32 {
+        self.count
+    }
+
+    /// The rule that holds at address `pc`, from the table that stands at address `base`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if the table says nothing about `pc`, [`Error::Unsupported`] if it does
+    /// and that is not understood; [`Error::Fault`], [`Error::Malformed`] or [`Error::Budget`] if
+    /// what it says cannot be had.
+    pub(crate) fn rule<R: Reader>(
+        &self,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        budget.spend(Budget::FIND)?;
+        let element = match reader.bisect(&self.array(base), pc) {
+            Ok(element) => element,
+            Err(Lost::NotFound) => return Err(Error::NotFound),
+            Err(Lost::Fault) => return Err(Error::Fault),
+            Err(Lost::Unsorted(nth)) => return Err(Reason::Unsorted.at(self.entry(nth))),
+        };
+        let [first, second] = element.rest.map(u32::to_ne_bytes);
+        let distance = if self.wide {
+            let [a, b, c, d] = first;
+            let [e, f, g, h] = second;
+            A::u64([a, b, c, d, e, f, g, h])
+        } else {
+            A::u32(first) as i32 as u64
+        };
+        let place = u64::from(self.place).wrapping_add(distance);
+        // A linker fills entries that it has no function for with the header's own address.
+        if distance == 0 {
+            return Err(Error::NotFound);
+        }
+        if place >= self.len.into() {
+            return Err(Reason::FdePlace.at(self.entry(element.nth)));
+        }
+        let table = fde::Table {
+            base,
+            len: self.len.into(),
+        };
+
+        fde::rule::<A, R>(reader, &table, place, element.start, pc, budget)
+    }
+
+    /// The index, of the table that stands at address `base`.
+    fn array(&self, base: u64) -> Array {
+        Array {
+            place: self.index.into(),
+            origin: base.wrapping_add(self.place.into()),
+            count: self.count,
+            wide: self.wide,
+            relative: false,
+            swapped: A::BIG_ENDIAN != cfg!(target_endian = "big"),
+        }
+    }
+
+    /// Where entry `nth` of the index is.
+    fn entry(&self, nth: u32) -> u64 {
+        let size = if self.wide { 16 } else { 8 };
+
+        // Does not wrap: this is below 2^37.
+        u64::from(nth)
+            .wrapping_mul(size)
+            .wrapping_add(self.index.into())
+    }
+}

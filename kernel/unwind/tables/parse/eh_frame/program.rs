@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The programs of CIEs and FDEs: "Call Frame Instructions" of the specification.
+
+use super::{
+    super::{
+        Error,
+        Reader, //
+    },
+    abi::Abi,
+    cie::Cie,
+    cursor::Cursor,
+    expression,
+    reason::{
+        Reason,
+        Unsupported, //
+    },
+    row::{
+        Cfa,
+        Place,
+        Row, //
+    },
+};
+
+/// How many states can be remembered within each other: compilers write one.
+const DEPTH: usize = 4;
+
+/// `DW_CFA_advance_loc`, with the delta in the low six bits of the code.
+const ADVANCE_LOC: u8 = 1;
+/// `DW_CFA_offset`, with the register in the low six bits of the code.
+const OFFSET: u8 = 2;
+/// `DW_CFA_restore`, with the register in the low six bits of the code.
+const RESTORE: u8 = 3;
+const NOP: u8 = 0x00;
+const ADVANCE_LOC1: u8 = 0x02;
+const ADVANCE_LOC2: u8 = 0x03;
+const ADVANCE_LOC4: u8 = 0x04;
+const OFFSET_EXTENDED: u8 = 0x05;
+const RESTORE_EXTENDED: u8 = 0x06;
+const UNDEFINED: u8 = 0x07;
+const SAME_VALUE: u8 = 0x08;
+const REGISTER: u8 = 0x09;
+const REMEMBER_STATE: u8 = 0x0a;
+const RESTORE_STATE: u8 = 0x0b;
+const DEF_CFA: u8 = 0x0c;
+const DEF_CFA_REGISTER: u8 = 0x0d;
+const DEF_CFA_OFFSET: u8 = 0x0e;
+const DEF_CFA_EXPRESSION: u8 = 0x0f;
+const EXPRESSION: u8 = 0x10;
+const OFFSET_EXTENDED_SF: u8 = 0x11;
+const DEF_CFA_SF: u8 = 0x12;
+const DEF_CFA_OFFSET_SF: u8 = 0x13;
+const VAL_OFFSET: u8 = 0x14;
+const VAL_OFFSET_SF: u8 = 0x15;
+const VAL_EXPRESSION: u8 = 0x16;
+const MIPS_ADVANCE_LOC8: u8 = 0x1d;
+const AARCH64_SET_RA_STATE: u8 = 0x2b;
+const AARCH64_NEGATE_RA_STATE_WITH_PC: u8 = 0x2c;
+const AARCH64_NEGATE_RA_STATE: u8 = 0x2d;
+const GNU_ARGS_SIZE: u8 = 0x2e;
+const GNU_NEGATIVE_OFFSET_EXTENDED: u8 = 0x2f;
+
+/// A way to sign return addresses that is not supported.
+const SIGNED_OTHERWISE: u8 = 2;
+
+/// A program that is run.
+///
+/// # Invariants
+///
+/// - `depth` is at most [`DEPTH`].
+pub(super) struct Program<'a> {
+    cie: &'a Cie,
+    /// The address that is asked for.
+    pc: u64,
+    row: Row,
+    /// The row that the CIE makes, which registers are restored to.
+    common: Row,
+    remembered: [Row; DEPTH],
+    depth: usize,
+}
+
+impl<'a> Program<'a> {
+    pub(super) fn new(cie: &'a Cie, pc: u64) -> Self {
+        // INVARIANT: Nothing is remembered.
+        Self {
+            cie,
+            pc,
+            row: Row::EMPTY,
+            common: Row::EMPTY,
+            remembered: [Row::EMPTY; DEPTH],
+            depth: 0,
+        }
+    }
+
+    /// Runs the CIE's program, which the cursor is at.
+    pub(super) fn run_common<A: Abi, R: Reader>(
+        &mut self,
+        cursor: &mut Cursor<'_, A, R>,
+    ) -> Result<(), Error> {
+        self.common = self.run(cursor, u64::MAX)?;
+        Ok(())
+    }
+
+    /// Runs the program that the cursor is at, until it passes the address `wanted`, which counts
+    /// from the function's start. What comes behind that is not read.
+    pub(super) fn run<A: Abi, R: Reader>(
+        &mut self,
+        cursor: &mut Cursor<'_, A, R>,
+        wanted: u64,
+    ) -> Result<Row, Error> {
+        let mut location = 0u64;
+
+        while cursor.left() > 0 {
+            let code = cursor.byte()?;
+            let low = code & 0x3f;
+
+            let delta = match code >> 6 {
+                ADVANCE_LOC => low.into(),
+                OFFSET => {
+                    let offset = cursor.uleb()?;
+                    self.save::<A>(low.into(), |program| program.at_cfa(offset));
+                    continue;
+                }
+                RESTORE => {
+                    self.restore::<A>(low.into());
+                    continue;
+                }
+                _ => match code {
+                    ADVANCE_LOC1 => cursor.byte()?.into(),
+                    ADVANCE_LOC2 => cursor.u16()?.into(),
+                    ADVANCE_LOC4 => cursor.u32()?.into(),
+                    MIPS_ADVANCE_LOC8 => cursor.u64()?,
+                    _ => {
+                        self.step(cursor, code)?;
+                        continue;
+                    }
+                },
+            };
+            location = location.saturating_add(self.cie.code_factor.saturating_mul(delta));
+            if location > wanted {
+                break;
+            }
+        }
+        Ok(self.row)
+    }
+
+    /// Runs an instruction that is no advance, and has no operand in its code.
+    #[inline(never)]
+    fn step<A: Abi, R: Reader>(
+        &mut self,
+        cursor: &mut Cursor<'_, A, R>,
+        code: u8,
+    ) -> Result<(), Error> {
+        match code {
+            NOP => {}
+            REMEMBER_STATE => self.remember()?,
+            RESTORE_STATE => self.restore_state(cursor.position())?,
+            DEF_CFA..=DEF_CFA_EXPRESSION | DEF_CFA_SF | DEF_CFA_OFFSET_SF => {
+                self.define_cfa(cursor, code)?;
+            }
+            OFFSET_EXTENDED..=REGISTER
+            | EXPRESSION
+            | OFFSET_EXTENDED_SF
+            | VAL_OFFSET..=VAL_EXPRESSION
+            | GNU_NEGATIVE_OFFSET_EXTENDED => self.set_register(cursor, code)?,
+            GNU_ARGS_SIZE => {
+                cursor.uleb()?;
+            }
+            AARCH64_NEGATE_RA_STATE if A::SIGNED_RA => self.row.signed ^= 1,
+            AARCH64_NEGATE_RA_STATE_WITH_PC if A::SIGNED_RA => {
+                self.row.signed |= SIGNED_OTHERWISE;
+            }
+            AARCH64_SET_RA_STATE if A::SIGNED_RA => {
+                cursor.uleb()?;
+                cursor.sleb()?;
+                self.row.signed |= SIGNED_OTHERWISE;
+            }
+            // Its operands are not known.
+            _ => return Err(Unsupported::Instruction.into()),
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self) -> Result<(), Error> {
+        let room = self.remembered.get_mut(self.depth);
+
+        *room.ok_or(Unsupported::Depth)? = self.row;
+        // INVARIANT: It was below `DEPTH`.
+        self.depth = self.depth.wrapping_add(1);
+        Ok(())
+    }
+
+    fn restore_state(&mut self, place: u64) -> Result<(), Error> {
+        let depth = self.depth.checked_sub(1);
+        let row = depth.and_then(|depth| self.remembered.get(depth));
+
+        self.row = *row.ok_or_else(|| Reason::State.at(place.wrapping_sub(1)))?;
+        // INVARIANT: This is less than it was.
+        self.depth = depth.unwrap_or(0);
+        Ok(())
+    }
+
+    /// Runs an instruction about the CFA.
+    fn define_cfa<A: Abi, R: Reader>(
+        &mut self,
+        cursor: &mut Cursor<'_, A, R>,
+        code: u8,
+    ) -> Result<(), Error> {
+        let before = match self.row.cfa {
+            Cfa::Parts(register, offset) => Some((register, offset)),
+            Cfa::Expression(_) => None,
+        };
+        let parts = match code {
+            DEF_CFA_EXPRESSION => {
+                self.row.cfa = Cfa::Expression(expression::cfa(cursor, self.pc)?);
+                return Ok(());
+            }
+            DEF_CFA => {
+                let register = A::register(cursor.register()?);
+                Some((register, i32::try_from(cursor.uleb()?).ok()))
+            }
+            DEF_CFA_SF => {
+                let register = A::register(cursor.register()?);
+                Some((register, self.factored(cursor.sleb()?)))
+            }
+            DEF_CFA_REGISTER => {
+                let register = A::register(cursor.register()?);
+                before.map(|(_, offset)| (register, offset))
+            }
+            DEF_CFA_OFFSET => {
+                let offset = i32::try_from(cursor.uleb()?).ok();
+                before.map(|(register, _)| (register, offset))
+            }
+            _ => {
+                let offset = self.factored(cursor.sleb()?);
+                before.map(|(register, _)| (register, offset))
+            }
+        };
+
+        self.row.cfa = match parts {
+            Some((register, offset)) => Cfa::Parts(register, offset),
+            None => Cfa::Expression(Place::Unsupported(Unsupported::Cfa)),
+        };
+        Ok(())
+    }
+
+    /// Runs an instruction about a register.
+    fn set_register<A: Abi, R: Reader>(
+        &mut self,
+        cursor: &mut Cursor<'_, A, R>,
+        code: u8,
+    ) -> Result<(), Error> {
+        let register = cursor.register()?;
+        let place = match code {
+            RESTORE_EXTENDED => {
+                self.restore::<A>(register);
+                return Ok(());
+            }
+            OFFSET_EXTENDED => self.at_cfa(cursor.uleb()?),
+            OFFSET_EXTENDED_SF => self.at_signed(Some(cursor.sleb()?)),
+            GNU_NEGATIVE_OFFSET_EXTENDED => {
+                let offset = i64::try_from(cursor.uleb()?).ok();
+                self.at_signed(offset.and_then(i64::checked_neg))
+            }
+            UNDEFINED => Place::Undefined,
+            SAME_VALUE => Place::Unchanged,
+            REGISTER => A::register(cursor.register()?)
+                .map_or(Place::Unsupported(Unsupported::Register), |register| {
+                    Place::Register(register, 0)
+                }),
+            EXPRESSION => expression::at(cursor)?,
+            VAL_EXPRESSION => expression::value(cursor)?,
+            // The CFA itself is what the stack pointer is anyway.
+            _ => match cursor.uleb()? {
+                0 if register == A::SP => Place::Unchanged,
+                _ => Place::Unsupported(Unsupported::Offset),
+            },
+        };
+
+        self.save::<A>(register, |_| place);
+        Ok(())
+    }
+
+    /// Sets where a register is, if that is of interest.
+    #[inline]
+    fn save<A: Abi>(&mut self, register: u32, place: impl FnOnce(&Self) -> Place) {
+        if register == A::FP {
+            self.row.fp = place(self);
+        } else if register == A::RA {
+            self.row.ra = place(self);
+        } else if register == A::SP {
+            self.row.other_sp = place(self) != Place::Unchanged;
+        }
+    }
+
+    /// Sets a register to what the CIE says.
+    #[inline]
+    fn restore<A: Abi>(&mut self, register: u32) {
+        if register == A::FP {
+            self.row.fp = self.common.fp;
+        } else if register == A::RA {
+            self.row.ra = self.common.ra;
+        } else if register == A::SP {
+            self.row.other_sp = self.common.other_sp;
+        }
+    }
+
+    /// On the stack, at an offset that is to be multiplied with the CIE's factor.
+    #[inline]
+    fn at_cfa(&self, offset: u64) -> Place {
+        self.at_signed(i64::try_from(offset).ok())
+    }
+
+    fn at_signed(&self, offset: Option<i64>) -> Place {
+        let offset = offset.and_then(|offset| self.factored(offset));
+
+        offset.map_or(Place::Unsupported(Unsupported::Offset), Place::AtCfa)
+    }
+
+    /// An offset multiplied with the CIE's factor, if a rule can have it.
+    fn factored(&self, offset: i64) -> Option<i32> {
+        i32::try_from(offset.checked_mul(self.cie.data_factor)?).ok()
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a program makes: where the CFA is, and the caller's registers.
+
+use super::{
+    super::{
+        Key,
+        Register,
+        Rule,
+        Value, //
+    },
+    abi::Abi,
+    cie::Cie,
+    reason::Unsupported, //
+};
+
+/// Where a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the register that it belongs in.
+    Unchanged,
+    /// Nowhere any more.
+    Undefined,
+    /// On the stack: what is at CFA + offset.
+    AtCfa(i32),
+    /// Register + offset.
+    Register(Register, i32),
+    /// What is at register + offset.
+    AtRegister(Register, i32),
+    /// A word above what is at register + offset.
+    AboveAtRegister(Register, i32),
+    /// Somewhere that no rule can name.
+    Unsupported(Unsupported),
+}
+
+/// Where the CFA is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cfa {
+    /// Register + offset, of which either may be one that no rule can name.
+    Parts(Option<Register>, Option<i32>),
+    /// The value of an expression, which has no parts to change.
+    Expression(Place),
+}
+
+/// The rules that hold at an address.
+///
+/// Of registers the stack pointer, the frame pointer and the return address are tracked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(super) cfa: Cfa,
+    pub(super) ra: Place,
+    pub(super) fp: Place,
+    /// Whether the caller's stack pointer is something else than the CFA.
+    pub(super) other_sp: bool,
+    /// How return addresses are signed, as a set of bits: 0 or 1, or more that is not supported.
+    pub(super) signed: u8,
+}
+
+// Of these a program has one for each remembered state, on the kernel's stack.
+const _: () = assert!(size_of::<Row>() <= 32);
+
+impl Row {
+    /// The row that a CIE's program starts with.
+    pub(super) const EMPTY: Self = Self {
+        cfa: Cfa::Expression(Place::Unsupported(Unsupported::Cfa)),
+        ra: Place::Unchanged,
+        fp: Place::Unchanged,
+        other_sp: false,
+        signed: 0,
+    };
+
+    /// What a walker does with it.
+    pub(super) fn rule<A: Abi>(&self, cie: &Cie) -> Result<Rule, Unsupported> {
+        // Whoever says that there is no return address says that there is no caller.
+        if self.ra == Place::Undefined {
+            return Ok(Rule::outermost());
+        }
+        if cie.signal && A::is_signal_frame(self) {
+            return Ok(Rule::signal_frame());
+        }
+        if self.other_sp && !A::SAVES_SP {
+            return Err(Unsupported::StackPointer);
+        }
+        let key = match self.signed {
+            0 => None,
+            1 if cie.key_b => Some(Key::B),
+            1 => Some(Key::A),
+            _ => return Err(Unsupported::Signed),
+        };
+        let (cfa, above) = match self.cfa {
+            Cfa::Parts(register, offset) => (
+                Value::Register(
+                    register.ok_or(Unsupported::Register)?,
+                    offset.ok_or(Unsupported::Offset)?,
+                ),
+                false,
+            ),
+            Cfa::Expression(Place::AboveAtRegister(register, offset)) => {
+                (Value::AtRegister(register, offset), true)
+            }
+            Cfa::Expression(place) => (place.value(Unsupported::Cfa)?, false),
+        };
+        let ra = match self.ra {
+            Place::Unchanged if !A::LINK_REGISTER => return Err(Unsupported::ReturnAddress),
+            ra => ra.value(Unsupported::ReturnAddress)?,
+        };
+        let fp = self.fp.value(Unsupported::FramePointer)?;
+        let rule = Rule::frame(cfa, ra, fp).ok_or(Unsupported::Cfa)?;
+
+        Ok(rule
+            .with_cfa_above(above)
+            .with_signal(cie.signal)
+            .with_signed_ra(key))
+    }
+}
+
+impl Place {
+    /// The value of a rule, or the reason why there is none.
+    fn value(self, lost: Unsupported) -> Result<Value, Unsupported> {
+        Ok(match self {
+            Self::Unchanged => Value::Unchanged,
+            Self::AtCfa(offset) => Value::AtCfa(offset),
+            Self::Register(register, offset) => Value::Register(register, offset),
+            Self::AtRegister(register, offset) => Value::AtRegister(register, offset),
+            Self::Undefined | Self::AboveAtRegister(..) => return Err(lost),
+            Self::Unsupported(unsupported) => return Err(unsupported),
+        })
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tables of `.eh_frame`.
+
+mod aarch64;
+mod amd64;
+mod s390x;
+
+use super::*;
+use crate::parse::eh_frame::{
+    Reason,
+    Unsupported, //
+};
+
+/// All of them.
+pub(super) const TABLES: [&Table; 3] = [&amd64::TABLE, &aarch64::TABLE, &s390x::TABLE];
+
+const fn bad(reason: Reason, offset: u32) -> Expected {
+    malformed(parse::Reason::EhFrame(reason), offset)
+}
+
+const fn unsupported(cause: Unsupported) -> Expected {
+    expected(What::Unsupported(cause))
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's reader of `.eh_frame` beside gimli, row by row, in the files of this system.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::arch::Arch;
+use crate::augmentation::readable;
+use crate::cfi::{self, Cfi, Expected, Said};
+use crate::elf::{self, Elf, Machine};
+use crate::parse::eh_frame::{Abi, Header, Unsupported};
+use crate::parse::{AArch64, Amd64, Budget, Error, Register, Rule, S390x, Value};
+use crate::table::Bytes;
+
+/// Where programs and libraries are, also those of other architectures.
+const DIRECTORIES: [&str; 6] = [
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/gcc/x86_64-linux-gnu/16",
+    "/usr/aarch64-linux-gnu/lib",
+    "/usr/s390x-linux-gnu/lib",
+];
+
+/// How many files are looked at if not all are, and how large they are then at most.
+const SOME: usize = 200;
+const SMALL: u64 = 8 << 20;
+
+/// How many rows of a function are looked at; of what follows it is one in so many.
+const ROWS: u64 = 400;
+const ONE_IN: u64 = 97;
+
+/// What came out, by kinds of rules: how many rows and bytes.
+#[derive(Default)]
+struct Outcome {
+    files: u64,
+    kinds: BTreeMap<String, (u64, u64)>,
+    wrong: Vec<String>,
+    /// What the most expensive lookup cost.
+    units: u32,
+}
+
+impl Outcome {
+    fn bytes(&self, of: impl Fn(&str) -> bool) -> u64 {
+        let kinds = self.kinds.iter().filter(|(kind, _)| of(kind));
+
+        kinds.map(|(_, (_, bytes))| bytes).sum()
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.bytes(|_| true);
+
+        writeln!(
+            f,
+            "{} files, a lookup costs at most {} units",
+            self.files, self.units
+        )?;
+        for (kind, (rows, bytes)) in &self.kinds {
+            let share = *bytes as f64 * 100.0 / all as f64;
+            writeln!(f, "{rows:10} rows {bytes:12} bytes {share:9.5} %  {kind}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares all rows of a file. It has none if it has no index.
+fn compare_file(path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let data = elf::read(path)?;
+    let Ok(elf) = Elf::parse(&data) else {
+        return Ok(());
+    };
+
+    match elf.machine {
+        Machine::X86_64 => compare::<Amd64>(&elf, outcome),
+        Machine::AArch64 => compare::<AArch64>(&elf, outcome),
+        Machine::S390x => compare::<S390x>(&elf, outcome),
+    }
+}
+
+fn compare<A: Arch + Abi>(elf: &Elf<'_>, outcome: &mut Outcome) -> Result<()> {
+    let Some(index) = elf.eh_frame_hdr else {
+        return Ok(());
+    };
+    // The table is all that the file has of a segment.
+    let base = elf
+        .load_at(index.address)
+        .context("index not loaded")?
+        .address;
+    let (bytes, _) = elf.loaded_at(base).context("table not loaded")?;
+    let table = Bytes(bytes);
+    let place = u32::try_from(index.address - base)?;
+    let header = Header::<A>::read(&table, place, u32::try_from(bytes.len())?)
+        .map_err(|error| anyhow!("{error:?}"))?;
+
+    let endian = cfi::endian::<A>();
+    let source = cfi::find(elf, endian).context("no .eh_frame")?;
+    let (readable, changed) = readable(source.bytes, endian);
+    let cfi = Cfi::<A>::read(&readable, &changed, source.address);
+    outcome.files += 1;
+    for fde in &cfi.fdes {
+        let mut nth = 0;
+        cfi.rows(fde, |start, end, expected| {
+            nth += 1;
+            if start >= end || (nth > ROWS && nth % ONE_IN != 0) {
+                return true;
+            }
+            // What depends on the address is looked at everywhere.
+            let pcs = if expected(start).1 {
+                (start..end).collect()
+            } else {
+                vec![start, end - 1]
+            };
+            let mut kinds = Vec::new();
+            for pc in pcs {
+                let mut budget = Budget::new(u32::MAX);
+                let rule = header.rule(&table, base, pc, &mut budget);
+                outcome.units = outcome.units.max(u32::MAX - budget.left());
+                match kind::<A>(rule, &expected(pc).0) {
+                    Ok(kind) => kinds.push(kind),
+                    Err(wrong) => outcome.wrong.push(format!("{pc:#x}: {wrong}")),
+                }
+            }
+            if let Some(kind) = kinds.first() {
+                let seen = outcome.kinds.entry(kind.clone()).or_default();
+                *seen = (seen.0 + 1, seen.1 + (end - start));
+            }
+            true
+        })
+        .or_else(|error| match error {
+            // The offset of a CFA that is an expression: the other rows are good, and were seen.
+            gimli::Error::CfiInstructionInInvalidContext => Ok(()),
+            error => Err(error),
+        })?;
+    }
+    Ok(())
+}
+
+/// What kind of rule it is, if it is the right one.
+fn kind<A: Arch + Abi>(rule: Result<Rule, Error>, expected: &Expected) -> Result<String, String> {
+    let wrong = |found: &dyn Debug| Err(format!("{found:?} but {expected:?}"));
+    let rule = match rule {
+        Ok(rule) => rule,
+        Err(Error::Unsupported(cause)) => {
+            let really = match cause {
+                Unsupported::StackPointer => expected.unusual_sp,
+                Unsupported::FramePointer => expected.fp == Said::Undefined,
+                // Gimli refuses what this row comes from, or has no word for it.
+                Unsupported::Cfa | Unsupported::Signed | Unsupported::ReturnRegister => true,
+                _ => [expected.cfa, expected.ra, expected.fp].contains(&Said::Other),
+            };
+            return match really {
+                true => Ok(format!("not supported: {}", cause.text())),
+                false => wrong(&cause),
+            };
+        }
+        Err(error) => return wrong(&error),
+    };
+
+    if rule.is_outermost() {
+        return match expected.ra {
+            Said::Undefined => Ok("outermost".into()),
+            _ => wrong(&rule),
+        };
+    }
+    if rule == Rule::signal_frame() {
+        let cfa = Said::Value(Value::AtRegister(Register::Sp, 160));
+        return match expected.signal && expected.cfa == cfa {
+            true => Ok("frame of a signal".into()),
+            false => wrong(&rule),
+        };
+    }
+    let (cfa, base) = match rule.is_cfa_above() {
+        true => (Said::Above(rule.cfa()), None),
+        false => (Said::Value(rule.cfa()), Some(rule.cfa())),
+    };
+    let ra = cfi::normal::<A>(rule.ra(), <A as Arch>::RA, base);
+    let fp = cfi::normal::<A>(rule.fp(), A::FP as u16, base);
+    let equal = cfa == expected.cfa
+        && Said::Value(ra) == expected.ra
+        && Said::Value(fp) == expected.fp
+        && rule.is_signal() == expected.signal
+        && rule.signed_ra() == expected.signed
+        && !expected.unusual_sp;
+    if !equal {
+        return wrong(&rule);
+    }
+    Ok(match rule.cfa() {
+        _ if rule.is_cfa_above() => "CFA above what is at a register",
+        Value::Register(Register::Other(_), _) => "CFA from another register",
+        Value::Register(..) => "CFA from the stack pointer or frame pointer",
+        _ => "CFA at a register",
+    }
+    .into())
+}
+
+/// The files of this system: all, if the environment has SFRAME_TEST_FILES=all, or some of them.
+fn files() -> Vec<PathBuf> {
+    let all = std::env::var("SFRAME_TEST_FILES").is_ok_and(|files| files == "all");
+    let mut files: Vec<_> = DIRECTORIES
+        .iter()
+        .filter_map(|directory| std::fs::read_dir(directory).ok())
+        .flatten()
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let file = entry.file_type().ok()?;
+            let small = all || entry.metadata().ok()?.len() <= SMALL;
+
+            (file.is_file() && small).then(|| entry.path())
+        })
+        .collect();
+
+    files.sort();
+    let step = if all {
+        1
+    } else {
+        files.len().div_ceil(SOME).max(1)
+    };
+    files.into_iter().step_by(step).collect()
+}
+
+#[test]
+fn files_of_this_system() {
+    let mut outcome = Outcome::default();
+
+    for file in files() {
+        let before = outcome.wrong.len();
+
+        if let Err(error) = compare_file(&file, &mut outcome) {
+            outcome.wrong.push(format!("{error:#}"));
+        }
+        for wrong in &mut outcome.wrong[before..] {
+            *wrong = format!("{}: {wrong}", file.display());
+        }
+    }
+    println!("{outcome}");
+    let wrong: Vec<_> = outcome.wrong.iter().take(20).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} wrong: {wrong:#?}",
+        outcome.wrong.len()
+    );
+    assert!(outcome.files >= 20, "only {} files", outcome.files);
+    // All but a few bytes in ten thousand.
+    let all = outcome.bytes(|_| true);
+    let without = outcome.bytes(|kind| kind.starts_with("not supported"));
+    assert!(
+        without <= all / 10_000,
+        "{without} of {all} bytes not supported"
+    );
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One lookup in `.eh_frame`, which may change while it is read.
+
+use crate::input::{Input, Target};
+use crate::memory::Memory;
+use crate::parse::eh_frame::{Abi, Header, Unsupported};
+use crate::parse::sframe;
+use crate::parse::{Budget, Error, Register, Rule, Value};
+
+/// Units of a search, and of a block of 64 bytes.
+const SEARCH: u32 = 32;
+const BLOCK: u32 = 7;
+/// What a lookup may cost: a table that repeats itself uses up any budget.
+const MOST: u32 = 27 * 1024;
+
+/// The bytes of a lookup's reads, where the index is, and the table that `input` has.
+struct Lookup<'a> {
+    script: &'a [u8],
+    place: u16,
+}
+
+impl Target for Lookup<'_> {
+    fn run<A: sframe::Abi + Abi>(&self, input: &Input<'_>) {
+        let look = || self.look::<A>(input);
+
+        assert_eq!(look(), look(), "the same lookup twice");
+    }
+}
+
+impl Lookup<'_> {
+    fn look<A: Abi>(&self, input: &Input<'_>) -> Result<Rule, Error> {
+        let len = u32::try_from(input.len).unwrap_or(u32::MAX);
+        let memory = Memory::changing(input, self.script);
+        let mut budget = Budget::new(input.units);
+        let header = Header::<A>::read(&memory, self.place.into(), len);
+        let header_reads = memory.reads();
+        let result =
+            header.and_then(|header| header.rule(&memory, input.base, input.pc, &mut budget));
+
+        assert!(header_reads <= 2, "a header in {header_reads} pieces");
+        let spent = input.units - budget.left();
+        let reads = memory.reads() - header_reads;
+        assert!(
+            reads <= SEARCH + spent.saturating_sub(SEARCH) / BLOCK,
+            "{reads} reads for {spent} units"
+        );
+        assert_eq!(result == Err(Error::Fault), memory.faulted());
+        match result {
+            Ok(rule) => check_rule::<A>(rule),
+            Err(Error::Malformed(malformed)) => {
+                assert!(!malformed.reason.name().is_empty());
+                assert!(malformed.offset <= len, "{malformed:?} of {len} bytes");
+            }
+            Err(Error::Unsupported(cause)) => assert!(Unsupported::ALL.contains(&cause)),
+            Err(Error::Budget) => assert_eq!(budget.left(), 0, "a budget was not used up"),
+            Err(Error::NotFound | Error::Fault) => {}
+        }
+        result
+    }
+}
+
+/// A rule keeps its invariants, and means what it was made of.
+fn check_rule<A: Abi>(rule: Rule) {
+    let (cfa, ra, fp) = (rule.cfa(), rule.ra(), rule.fp());
+
+    for value in [cfa, ra, fp] {
+        if let Value::Register(Register::Other(number), _)
+        | Value::AtRegister(Register::Other(number), _) = value
+        {
+            assert!(number < A::REGISTERS);
+        }
+    }
+    assert!(A::SIGNED_RA || rule.signed_ra().is_none());
+    let Some(frame) = Rule::frame(cfa, ra, fp) else {
+        assert!(rule == Rule::outermost() || rule == Rule::signal_frame());
+        return;
+    };
+    let again = frame
+        .with_cfa_above(rule.is_cfa_above())
+        .with_signal(rule.is_signal())
+        .with_signed_ra(rule.signed_ra());
+    assert_eq!(again, rule);
+    assert!(A::LINK_REGISTER || ra != Value::Unchanged);
+    assert!(!rule.is_cfa_above() || matches!(cfa, Value::AtRegister(..)));
+}
+
+/// Looks an address up in a table that changes while it is read.
+///
+/// The length of the script and the place of the index, of two bytes each, and the script stand
+/// before the table's bytes.
+pub fn eh_frame(data: &[u8]) {
+    if let Some(input) = Input::new(data)
+        && let Some((len, rest)) = input.table.split_first_chunk()
+        && let Some((place, rest)) = rest.split_first_chunk()
+        && let Some((script, table)) = rest.split_at_checked(u16::from_le_bytes(*len).into())
+    {
+        let place = u16::from_le_bytes(*place);
+        let units = input.units.min(MOST);
+        let input = Input { units, ..input };
+
+        input.with_table(table).run(&Lookup { script, place });
+    }
+}

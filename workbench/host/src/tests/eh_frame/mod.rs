@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `.eh_frame`: what is found in it, and what is survived.
+
+mod hostile;
+mod program;
+mod vectors;
+
+use super::memory::Memory;
+use crate::parse::eh_frame::{Abi, Header, Unsupported};
+use crate::parse::{AArch64, Amd64, Budget, Error, Register, Rule, S390x, Value};
+use crate::vectors::{Arch, Format, Table};
+
+/// Units that any lookup here can pay from.
+const ENOUGH: u32 = 1_000_000;
+
+/// What a lookup came to.
+struct Lookup {
+    result: Result<Rule, Error>,
+    /// Units of the budget it cost.
+    spent: u32,
+}
+
+/// Where the index of a table is.
+fn place(table: &Table) -> u32 {
+    match table.format {
+        Format::EhFrame(place) => place,
+        Format::SFrame => panic!("{} is another table", table.name),
+    }
+}
+
+/// Looks `pc` up in `memory`, which stands where `table` does, with a budget of `units`.
+///
+/// Checks what holds of every lookup, in any table: what it reads is paid for, and a rule is one
+/// that the architecture can have.
+fn lookup(table: &Table, memory: &Memory<'_>, pc: u64, units: u32) -> Lookup {
+    match table.arch {
+        Arch::Amd64 => lookup_of::<Amd64>(table, memory, pc, units),
+        Arch::AArch64 => lookup_of::<AArch64>(table, memory, pc, units),
+        Arch::S390x => lookup_of::<S390x>(table, memory, pc, units),
+    }
+}
+
+fn lookup_of<A: Abi>(table: &Table, memory: &Memory<'_>, pc: u64, units: u32) -> Lookup {
+    let mut budget = Budget::new(units);
+    let header = Header::<A>::read(memory, place(table), memory.len() as u32);
+    let before = memory.reads();
+
+    assert!(before <= 2, "a header was read in {before} pieces");
+    let result = header.and_then(|header| header.rule(memory, table.base, pc, &mut budget));
+    let reads = memory.reads() - before;
+    let spent = units - budget.left();
+    // Nothing is read that was not paid for before: the search, and then each block.
+    assert!(
+        reads <= 32 + spent.saturating_sub(32) / 7,
+        "{reads} reads for {spent} units"
+    );
+    match result {
+        Ok(rule) => assert!(is_possible::<A>(&rule), "{rule:?}"),
+        Err(Error::Budget) => assert_eq!(budget.left(), 0),
+        // All that names a place names one in the table, or its end.
+        Err(Error::Malformed(malformed)) => assert!(u64::from(malformed.offset) <= memory.len()),
+        Err(Error::Unsupported(cause)) => assert!(Unsupported::ALL.contains(&cause)),
+        Err(Error::NotFound | Error::Fault) => {}
+    }
+    Lookup { result, spent }
+}
+
+/// Whether a rule is one that a table of this architecture can say.
+fn is_possible<A: Abi>(rule: &Rule) -> bool {
+    let known = |value| match value {
+        Value::Register(Register::Other(number), _)
+        | Value::AtRegister(Register::Other(number), _) => number < A::REGISTERS,
+        _ => true,
+    };
+    let values = [rule.cfa(), rule.ra(), rule.fp()];
+
+    if rule.is_outermost() || *rule == Rule::signal_frame() {
+        return values == [Value::Unchanged; 3];
+    }
+    values.into_iter().all(known)
+        && matches!(rule.cfa(), Value::Register(..) | Value::AtRegister(..))
+        && (!rule.is_cfa_above() || matches!(rule.cfa(), Value::AtRegister(..)))
+        && (A::LINK_REGISTER || rule.ra() != Value::Unchanged)
+        && (A::SIGNED_RA || rule.signed_ra().is_none())
+}
