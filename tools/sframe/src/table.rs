@@ -88,7 +88,7 @@ pub type Rows = Vec<(u32, Rule)>;
 
 impl<'a, A: Arch> Table<'a, A> {
     /// What the kernel spends on one lookup at most: a part of `UNWIND_TABLES_BUDGET`.
-    const BUDGET: u32 = 108 * 1024 / Budget::LOOKUPS;
+    pub const BUDGET: u32 = 108 * 1024 / Budget::LOOKUPS;
 
     pub fn read(bytes: Bytes<'a>, base: u64, len: u64) -> Result<Self, Error> {
         Ok(Self {

@@ -4,7 +4,7 @@
 
 use crate::memory::Memory;
 use crate::parse::sframe::{Abi, Header};
-use crate::parse::{Budget, Error, Malformed, Register, Rule, Value};
+use crate::parse::{Arch, Budget, Error, Malformed, Register, Rule, Value};
 
 /// What it costs to find a function: once, and 8 more times to look at equals.
 const INDEX: u32 = 32 * (1 + 8);
@@ -44,7 +44,7 @@ pub(crate) fn lookup<A: Abi>(
     assert_eq!(result == Err(Error::Fault), memory.faulted());
 
     match result {
-        Ok(rule) => check_rule::<A>(rule),
+        Ok(rule) => check_rule::<A>(rule, A::FIXED_RA == 0),
         Err(Error::Malformed(malformed)) => check_malformed(malformed, len),
         Err(_) => {}
     }
@@ -52,7 +52,7 @@ pub(crate) fn lookup<A: Abi>(
 }
 
 /// What is malformed has a name, and is inside the table or missing at its end.
-fn check_malformed(malformed: Malformed, len: u64) {
+pub(crate) fn check_malformed(malformed: Malformed, len: u64) {
     assert!(!malformed.reason.name().is_empty());
     assert!(!malformed.reason.text().is_empty());
     assert!(
@@ -62,7 +62,9 @@ fn check_malformed(malformed: Malformed, len: u64) {
 }
 
 /// A rule keeps its invariants, and means what it was made of.
-pub(crate) fn check_rule<A: Abi>(rule: Rule) {
+///
+/// On some architectures calls leave the return address `in_register`.
+pub(crate) fn check_rule<A: Arch>(rule: Rule, in_register: bool) {
     let (cfa, ra, fp) = (rule.cfa(), rule.ra(), rule.fp());
 
     for value in [cfa, ra, fp] {
@@ -72,11 +74,13 @@ pub(crate) fn check_rule<A: Abi>(rule: Rule) {
     match Rule::frame(cfa, ra, fp) {
         Some(frame) => {
             let again = frame
+                .with_cfa_above(rule.is_cfa_above())
                 .with_signal(rule.is_signal())
                 .with_signed_ra(rule.signed_ra());
             assert_eq!(again, rule);
             assert!(!rule.is_outermost());
-            assert!(ra != Value::Unchanged || A::FIXED_RA == 0);
+            assert!(ra != Value::Unchanged || in_register);
+            assert!(!rule.is_cfa_above() || matches!(cfa, Value::AtRegister(..)));
         }
         None => {
             let outermost = Rule::outermost().with_signal(rule.is_signal());
@@ -87,7 +91,7 @@ pub(crate) fn check_rule<A: Abi>(rule: Rule) {
 }
 
 /// A value's register is one of the architecture's.
-fn check_register<A: Abi>(value: Value) {
+fn check_register<A: Arch>(value: Value) {
     if let Value::Register(Register::Other(number), _)
     | Value::AtRegister(Register::Other(number), _) = value
     {

@@ -2,11 +2,11 @@
 
 //! One lookup in `.eh_frame`, which may change while it is read.
 
+use crate::check::{check_malformed, check_rule};
 use crate::input::{Input, Target};
 use crate::memory::Memory;
 use crate::parse::eh_frame::{Abi, Header, Unsupported};
-use crate::parse::sframe;
-use crate::parse::{Budget, Error, Register, Rule, Value};
+use crate::parse::{Budget, Error, Rule, sframe};
 
 /// Units of a search, and of a block of 64 bytes.
 const SEARCH: u32 = 32;
@@ -47,42 +47,14 @@ impl Lookup<'_> {
         );
         assert_eq!(result == Err(Error::Fault), memory.faulted());
         match result {
-            Ok(rule) => check_rule::<A>(rule),
-            Err(Error::Malformed(malformed)) => {
-                assert!(!malformed.reason.name().is_empty());
-                assert!(malformed.offset <= len, "{malformed:?} of {len} bytes");
-            }
+            Ok(rule) => check_rule::<A>(rule, A::LINK_REGISTER),
+            Err(Error::Malformed(malformed)) => check_malformed(malformed, len.into()),
             Err(Error::Unsupported(cause)) => assert!(Unsupported::ALL.contains(&cause)),
             Err(Error::Budget) => assert_eq!(budget.left(), 0, "a budget was not used up"),
             Err(Error::NotFound | Error::Fault) => {}
         }
         result
     }
-}
-
-/// A rule keeps its invariants, and means what it was made of.
-fn check_rule<A: Abi>(rule: Rule) {
-    let (cfa, ra, fp) = (rule.cfa(), rule.ra(), rule.fp());
-
-    for value in [cfa, ra, fp] {
-        if let Value::Register(Register::Other(number), _)
-        | Value::AtRegister(Register::Other(number), _) = value
-        {
-            assert!(number < A::REGISTERS);
-        }
-    }
-    assert!(A::SIGNED_RA || rule.signed_ra().is_none());
-    let Some(frame) = Rule::frame(cfa, ra, fp) else {
-        assert!(rule == Rule::outermost() || rule == Rule::signal_frame());
-        return;
-    };
-    let again = frame
-        .with_cfa_above(rule.is_cfa_above())
-        .with_signal(rule.is_signal())
-        .with_signed_ra(rule.signed_ra());
-    assert_eq!(again, rule);
-    assert!(A::LINK_REGISTER || ra != Value::Unchanged);
-    assert!(!rule.is_cfa_above() || matches!(cfa, Value::AtRegister(..)));
 }
 
 /// Looks an address up in a table that changes while it is read.

@@ -39,7 +39,7 @@ impl Listed {
 
         while let Some(row) = rows.next(budget)? {
             let rule = rows.rule(&row)?;
-            check::check_rule::<A>(rule);
+            check::check_rule::<A>(rule, A::FIXED_RA == 0);
             listed.push((row.start.into(), rule));
         }
         let attribute = rows.attribute();

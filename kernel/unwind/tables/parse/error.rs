@@ -44,6 +44,14 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
+    /// The error that this reason is, found at byte `offset` of the table.
+    pub(super) fn at(self, offset: u64) -> Error {
+        Error::Malformed(Malformed {
+            reason: self,
+            offset: u32::try_from(offset).unwrap_or(u32::MAX),
+        })
+    }
+
     /// Its number, which means nothing without the format.
     pub(crate) fn code(self) -> u32 {
         match self {

@@ -53,9 +53,9 @@ impl Budget {
     /// usual ones.
     pub(crate) const FIND: u32 = 32;
 
-    /// What it costs to step over a row that has to be read, with those behind it that fit into a
-    /// window. If rows are long, that is each.
-    pub(super) const STEP: u32 = 7;
+    /// What a read costs, beside what is done with its bytes. In SFrame it is that of a row, with
+    /// those behind it that fit into a window. If rows are long, that is each.
+    pub(super) const READ: u32 = 7;
 
     /// How many lookups it takes at least to use up the budget of a stack: one alone may not.
     pub(crate) const LOOKUPS: u32 = 4;

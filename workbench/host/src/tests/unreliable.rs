@@ -11,17 +11,21 @@ use super::hostile::{mutate, mutation};
 use super::memory::{Behaviour, Memory};
 use super::vectors::changed;
 use super::{ENOUGH, cases, lookup};
-use crate::parse::Error;
+use crate::parse::{Error, Rule};
 use crate::vectors::{Arch, TABLES};
 
-/// Lets each read of a lookup fail in turn: the lookup says that, and never anything else.
-fn fault_at_each_read(arch: Arch, bytes: &[u8], base: u64, pc: u64) {
+/// Lets each read of a lookup in `bytes` fail in turn: `look` says that, and never anything else.
+pub(super) fn fault_at_each_read(
+    bytes: &[u8],
+    pc: u64,
+    look: impl Fn(&Memory<'_>) -> Result<Rule, Error>,
+) {
     let steady = Memory::new(bytes);
-    let expected = lookup(arch, &steady, base, pc, ENOUGH).result;
+    let expected = look(&steady);
 
     for nth in 0..=steady.reads() {
         let memory = Memory::behaving(bytes, Behaviour::FaultAt(nth), pc);
-        let found = lookup(arch, &memory, base, pc, ENOUGH).result;
+        let found = look(&memory);
         assert_eq!(memory.faulted(), nth < steady.reads());
         let expected = if memory.faulted() {
             Err(Error::Fault)
@@ -51,14 +55,18 @@ fn fault_from(arch: Arch, bytes: &[u8], base: u64, pc: u64, hole: u64) {
 fn vectors() {
     for table in TABLES {
         for (pc, _) in table.lookups {
-            fault_at_each_read(table.arch, table.bytes, table.base, *pc);
+            fault_at_each_read(table.bytes, *pc, |memory| {
+                lookup(table.arch, memory, table.base, *pc, ENOUGH).result
+            });
             for hole in 0..=table.bytes.len() as u64 {
                 fault_from(table.arch, table.bytes, table.base, *pc, hole);
             }
         }
     }
     changed(|table, vector, bytes, _| {
-        fault_at_each_read(table.arch, &bytes, table.base, vector.pc);
+        fault_at_each_read(&bytes, vector.pc, |memory| {
+            lookup(table.arch, memory, table.base, vector.pc, ENOUGH).result
+        });
     });
 }
 
@@ -79,7 +87,9 @@ proptest! {
                 mutate(&mut bytes, true, &mutations);
             }
             for pc in built.table.boundaries().into_iter().step_by(7) {
-                fault_at_each_read(built.arch, &bytes, built.base, pc);
+                fault_at_each_read(&bytes, pc, |memory| {
+                    lookup(built.arch, memory, built.base, pc, ENOUGH).result
+                });
                 for hole in &holes {
                     fault_from(built.arch, &bytes, built.base, pc, hole.index(bytes.len() + 1) as u64);
                 }

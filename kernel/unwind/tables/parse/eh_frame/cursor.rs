@@ -124,7 +124,7 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
             return Err(Reason::RecordEnd.at(self.end));
         }
         self.budget
-            .spend(Budget::STEP.wrapping_add(size as u32 / BYTES_PER_UNIT))?;
+            .spend(Budget::READ.wrapping_add(size as u32 / BYTES_PER_UNIT))?;
         // INVARIANT: Nothing is filled; the place is at most `end`.
         self.place = place;
         self.at = 0;

@@ -67,7 +67,7 @@ pub(super) fn rule<A: Abi, R: Reader>(
     if cie.encoding.address(&mut cursor, table.base)? != start {
         return Err(Reason::Start.at(rest));
     }
-    // Below `start` there is no `pc`: so the search has it.
+    // Does not wrap: the search finds a start that is not above `pc`.
     let wanted = pc.wrapping_sub(start);
     if wanted >= cie.encoding.number(&mut cursor)? {
         return Err(Error::NotFound);

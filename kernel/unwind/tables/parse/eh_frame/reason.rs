@@ -5,8 +5,7 @@
 use super::super::{
     codes::codes,
     error,
-    Error,
-    Malformed, //
+    Error, //
 };
 
 codes! {
@@ -47,7 +46,9 @@ codes! {
 }
 
 codes! {
-    /// Something that the format has and the kernel does not: the reader of a row goes without it.
+    /// Something that the format has and this reader does not, so that a row comes to no rule.
+    ///
+    /// It says nothing about the rest of the table.
     pub(crate) enum Unsupported;
 
     /// A version of a CIE other than 1 and 3.
@@ -83,10 +84,7 @@ codes! {
 impl Reason {
     /// The error that this reason is, found at byte `offset` of the table.
     pub(crate) fn at(self, offset: u64) -> Error {
-        Error::Malformed(Malformed {
-            reason: error::Reason::EhFrame(self),
-            offset: u32::try_from(offset).unwrap_or(u32::MAX),
-        })
+        error::Reason::EhFrame(self).at(offset)
     }
 }
 

@@ -5,8 +5,7 @@
 use super::super::{
     codes::codes,
     error,
-    Error,
-    Malformed, //
+    Error, //
 };
 
 codes! {
@@ -71,9 +70,6 @@ codes! {
 impl Reason {
     /// The error that this reason is, found at byte `offset` of the table.
     pub(crate) fn at(self, offset: u64) -> Error {
-        Error::Malformed(Malformed {
-            reason: error::Reason::SFrame(self),
-            offset: u32::try_from(offset).unwrap_or(u32::MAX),
-        })
+        error::Reason::SFrame(self).at(offset)
     }
 }

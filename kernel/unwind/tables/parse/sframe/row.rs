@@ -390,7 +390,7 @@ impl Walk {
                 return Ok(found);
             }
             // This one is not in the window, or above `wanted`, or wrong.
-            budget.spend(Budget::STEP)?;
+            budget.spend(Budget::READ)?;
             let row = self.step(window)?;
             if row.start > wanted {
                 self.check_start(window, &row)?;

@@ -6,9 +6,10 @@ mod hostile;
 mod program;
 mod vectors;
 
+use super::is_possible;
 use super::memory::Memory;
 use crate::parse::eh_frame::{Abi, Header, Unsupported};
-use crate::parse::{AArch64, Amd64, Budget, Error, Register, Rule, S390x, Value};
+use crate::parse::{AArch64, Amd64, Budget, Error, Rule, S390x};
 use crate::vectors::{Arch, Format, Table};
 
 /// Units that any lookup here can pay from.
@@ -56,7 +57,7 @@ fn lookup_of<A: Abi>(table: &Table, memory: &Memory<'_>, pc: u64, units: u32) ->
         "{reads} reads for {spent} units"
     );
     match result {
-        Ok(rule) => assert!(is_possible::<A>(&rule), "{rule:?}"),
+        Ok(rule) => assert!(is_possible(table.arch, &rule), "{rule:?}"),
         Err(Error::Budget) => assert_eq!(budget.left(), 0),
         // All that names a place names one in the table, or its end.
         Err(Error::Malformed(malformed)) => assert!(u64::from(malformed.offset) <= memory.len()),
@@ -64,23 +65,4 @@ fn lookup_of<A: Abi>(table: &Table, memory: &Memory<'_>, pc: u64, units: u32) ->
         Err(Error::NotFound | Error::Fault) => {}
     }
     Lookup { result, spent }
-}
-
-/// Whether a rule is one that a table of this architecture can say.
-fn is_possible<A: Abi>(rule: &Rule) -> bool {
-    let known = |value| match value {
-        Value::Register(Register::Other(number), _)
-        | Value::AtRegister(Register::Other(number), _) => number < A::REGISTERS,
-        _ => true,
-    };
-    let values = [rule.cfa(), rule.ra(), rule.fp()];
-
-    if rule.is_outermost() || *rule == Rule::signal_frame() {
-        return values == [Value::Unchanged; 3];
-    }
-    values.into_iter().all(known)
-        && matches!(rule.cfa(), Value::Register(..) | Value::AtRegister(..))
-        && (!rule.is_cfa_above() || matches!(rule.cfa(), Value::AtRegister(..)))
-        && (A::LINK_REGISTER || rule.ra() != Value::Unchanged)
-        && (A::SIGNED_RA || rule.signed_ra().is_none())
 }

@@ -4,7 +4,8 @@
 
 use std::collections::HashSet;
 
-use super::super::memory::{Behaviour, Memory};
+use super::super::memory::Memory;
+use super::super::unreliable::fault_at_each_read;
 use super::{ENOUGH, lookup};
 use crate::parse::eh_frame::{Reason, Unsupported};
 use crate::parse::{self, Error};
@@ -105,21 +106,10 @@ fn reasons_differ() {
     }
 }
 
-/// Lets each read of a lookup fail in turn: the lookup says that, and never anything else.
 #[test]
 fn faults() {
     let check = |table: &Table, bytes: &[u8], pc| {
-        let steady = Memory::new(bytes);
-        let expected = lookup(table, &steady, pc, ENOUGH).result;
-
-        for nth in 0..=steady.reads() {
-            let memory = Memory::behaving(bytes, Behaviour::FaultAt(nth), pc);
-            let found = lookup(table, &memory, pc, ENOUGH).result;
-            let fails = nth < steady.reads();
-            assert_eq!(memory.faulted(), fails);
-            assert_eq!(found, if fails { Err(Error::Fault) } else { expected });
-        }
-        assert_ne!(expected, Err(Error::Fault));
+        fault_at_each_read(bytes, pc, |memory| lookup(table, memory, pc, ENOUGH).result);
     };
 
     for table in EH_FRAME_TABLES {
