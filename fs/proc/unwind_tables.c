@@ -16,13 +16,16 @@ struct unwind_tables_seq {
 	struct mm_struct *mm;
 	/* Whether @mm has users because of this. */
 	bool held;
-	struct unwind_table_info info;
+	/* The tables of a text, or that it has none. */
+	struct unwind_table_info infos[UNWIND_TABLE_FORMATS];
+	unsigned int nr;
 };
 
 /* A position is an address: the next text is the first that ends behind it. */
 static void *tables_find(struct unwind_tables_seq *seq, loff_t pos)
 {
-	return __unwind_tables_next(seq->mm, pos, &seq->info) ? seq : NULL;
+	seq->nr = __unwind_tables_next(seq->mm, pos, seq->infos);
+	return seq->nr ? seq : NULL;
 }
 
 static void *tables_start(struct seq_file *m, loff_t *pos)
@@ -37,7 +40,7 @@ static void *tables_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	struct unwind_tables_seq *seq = m->private;
 
-	*pos = seq->info.text_end;
+	*pos = seq->infos[0].text_end;
 	return tables_find(seq, *pos);
 }
 
@@ -50,11 +53,12 @@ static void tables_stop(struct seq_file *m, void *v)
 	seq->held = false;
 }
 
-static int tables_show(struct seq_file *m, void *v)
+static int tables_show_one(struct seq_file *m, const struct unwind_table_info *info)
 {
 	static const char * const formats[] = {
 		[UNWIND_TABLE_ABSENT] = "none",
 		[UNWIND_TABLE_SFRAME] = "sframe",
+		[UNWIND_TABLE_EH_FRAME] = "eh_frame",
 	};
 	static const char * const origins[] = {
 		[UNWIND_TABLE_BY_EXEC] = "exec",
@@ -67,7 +71,6 @@ static int tables_show(struct seq_file *m, void *v)
 		[UNWIND_TABLE_DISABLED] = "disabled",
 	};
 	struct unwind_tables_seq *seq = m->private;
-	struct unwind_table_info *info = &seq->info;
 	struct vm_area_struct *vma;
 
 	seq_printf(m, "%08lx-%08lx %08lx-%08lx %s %s ",
@@ -92,6 +95,18 @@ static int tables_show(struct seq_file *m, void *v)
 	seq_putc(m, '\n');
 
 	return 0;
+}
+
+/* A line for each table. */
+static int tables_show(struct seq_file *m, void *v)
+{
+	struct unwind_tables_seq *seq = m->private;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < seq->nr && !ret; i++)
+		ret = tables_show_one(m, &seq->infos[i]);
+	return ret;
 }
 
 static const struct seq_operations tables_ops = {

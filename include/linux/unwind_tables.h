@@ -13,12 +13,13 @@
 #include <uapi/linux/unwind_tables.h>
 
 /**
- * struct unwind_table_info - A range of text and the table that describes it
+ * struct unwind_table_info - A range of text and a table that describes it
  * @text_start:	   Address of the first byte of text
  * @text_end:	   Address after the last byte of text
  * @table_start:   Address of the table's first byte
  * @table_end:	   Address after the last byte that the table may use
- * @format:	   The table's format, UNWIND_TABLE_SFRAME, or UNWIND_TABLE_ABSENT
+ * @header:	   Address of the header of an .eh_frame table, .eh_frame_hdr
+ * @format:	   The table's format, UNWIND_TABLE_SFRAME, _EH_FRAME or _ABSENT
  * @origin:	   UNWIND_TABLE_BY_EXEC, _BY_PRCTL or _BY_DISCOVERY
  * @state:	   UNWIND_TABLE_UNCHECKED, UNWIND_TABLE_GOOD or
  *		   UNWIND_TABLE_DISABLED
@@ -31,6 +32,7 @@ struct unwind_table_info {
 	unsigned long text_end;
 	unsigned long table_start;
 	unsigned long table_end;
+	unsigned long header;
 	unsigned int format;
 	unsigned int origin;
 	unsigned int state;
@@ -57,6 +59,8 @@ struct unwind_table_info {
 
 /* Not a format: the kernel knows that there is no table. */
 #define UNWIND_TABLE_ABSENT		0
+/* A text has at most one table of each format. */
+#define UNWIND_TABLE_FORMATS		2
 
 /**
  * struct unwind_tables_object - Where a file is mapped that an address is of
@@ -78,6 +82,18 @@ struct unwind_tables_object {
 	bool		is_file;
 };
 
+/**
+ * struct unwind_tables_part - What of a file is mapped at a range of memory
+ * @start:  Address of the first byte
+ * @end:    Address after the last byte, or @start if there is nothing
+ * @offset: What of the file is at @start, in bytes
+ */
+struct unwind_tables_part {
+	unsigned long	start;
+	unsigned long	end;
+	u64		offset;
+};
+
 struct unwind_tables_entry;
 
 #ifdef CONFIG_UNWIND_USER_TABLES
@@ -86,6 +102,8 @@ struct unwind_tables_entry;
 DECLARE_STATIC_KEY_TRUE(unwind_tables_used);
 /* Whether tables are looked for that nobody has registered: the same */
 DECLARE_STATIC_KEY_TRUE(unwind_tables_discovery);
+/* Whether those in the format .eh_frame are used: the same */
+DECLARE_STATIC_KEY_TRUE(unwind_tables_eh_frame);
 
 int unwind_tables_register(struct mm_struct *mm, const struct unwind_table_info *info);
 int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *info);
@@ -99,7 +117,9 @@ void unwind_tables_dropped(const struct unwind_table_info *info);
 void unwind_tables_discovered(const struct unwind_table_info *info);
 int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned int *waits);
 int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *object);
-int unwind_tables_lock_mapped(const struct unwind_table_info *info, u64 offset);
+int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part);
+int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
+			      const struct unwind_tables_part *parts, unsigned int nr);
 void unwind_tables_unlock_mapped(void);
 
 /* What it is called by, here and in kernel/unwind/tables/: */
@@ -110,10 +130,16 @@ int __unwind_tables_insert(struct mm_struct *mm, struct unwind_tables_entry *ent
 int __unwind_tables_replace(struct mm_struct *mm, struct unwind_tables_entry *entry);
 void __unwind_tables_put(struct unwind_tables_entry *entry);
 int __unwind_tables_remove(struct mm_struct *mm, struct unwind_table_info *info);
-bool __unwind_tables_next(struct mm_struct *mm, unsigned long from,
-			  struct unwind_table_info *info);
-bool __unwind_tables_touched(struct mm_struct *mm, unsigned long from, unsigned long start,
-			     unsigned long end, struct unwind_table_info *info);
+/*
+ * Both yield how many of @infos they fill in: one for each table of a text, or one
+ * for a text without. It is 0 if there is no such text.
+ */
+unsigned int __unwind_tables_next(struct mm_struct *mm, unsigned long from,
+				  struct unwind_table_info infos[UNWIND_TABLE_FORMATS]);
+unsigned int __unwind_tables_touched(struct mm_struct *mm, unsigned long from,
+				     unsigned long start, unsigned long end,
+				     struct unwind_table_info infos[UNWIND_TABLE_FORMATS]);
+void __unwind_tables_drop(struct mm_struct *mm, unsigned long text_start);
 void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
 int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
@@ -146,6 +172,21 @@ static inline bool unwind_tables_on(void)
 }
 
 /**
+ * unwind_tables_formats - Which formats are used
+ *
+ * Context: Any.
+ * Return: A bit for each, at the place of its number.
+ */
+static inline unsigned int unwind_tables_formats(void)
+{
+	unsigned int formats = BIT(UNWIND_TABLE_SFRAME);
+
+	if (static_branch_likely(&unwind_tables_eh_frame))
+		formats |= BIT(UNWIND_TABLE_EH_FRAME);
+	return formats;
+}
+
+/**
  * unwind_tables_start - Get ready to look up a stack's addresses
  * @walk: What its lookups share, zeroed
  * @mm:	  current->mm
@@ -167,6 +208,7 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	walk->budget = UNWIND_TABLES_BUDGET;
 	walk->waits = UNWIND_TABLES_WAITS;
 	walk->discoveries = UNWIND_TABLES_DISCOVERIES;
+	walk->formats = unwind_tables_formats();
 
 	return true;
 }
@@ -193,9 +235,10 @@ static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *wal
  *	    has said that there is something
  *
  * Context: Faultable: the tables are in user memory.
- * Return: 0 and @frame; -ENOENT if no table says anything about @ip, -EFAULT
- *	   if that could not be read now, -EINVAL if the table is malformed, or
- *	   -E2BIG if the budget is used up.
+ * Return: 0 and @frame; -ENOENT if no table says anything about @ip, -EOPNOTSUPP
+ *	   if one does and that is not supported, -EFAULT if it could not be read
+ *	   now, -EINVAL if the table is malformed, or -E2BIG if the budget is used
+ *	   up.
  */
 static inline int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
 				       struct unwind_tables_walk *walk)
@@ -229,14 +272,13 @@ int unwind_tables_lookup_vdso(unsigned long start, unsigned long ip,
 			      struct unwind_tables_walk *walk);
 
 /**
- * unwind_tables_set_vdso - Make the table of the 64-bit vDSO known
- * @table:  The table, in the image that processes map, which stays as it is
- * @len:    How many bytes it has
- * @offset: Where it starts, in bytes from the start of the image
+ * unwind_tables_set_vdso - Make the tables of the 64-bit vDSO known
+ * @image: The image that processes map, an ELF file, which stays as it is
+ * @len:   How many bytes it has
  *
  * Context: Once, at boot.
  */
-void unwind_tables_set_vdso(const void *table, size_t len, unsigned long offset);
+void unwind_tables_set_vdso(const void *image, size_t len);
 
 /**
  * unwind_tables_init - Start an address space without tables
@@ -360,8 +402,7 @@ static inline int unwind_tables_lookup_vdso(unsigned long start, unsigned long i
 	return -ENOENT;
 }
 
-static inline void unwind_tables_set_vdso(const void *table, size_t len,
-					  unsigned long offset) {}
+static inline void unwind_tables_set_vdso(const void *image, size_t len) {}
 static inline void unwind_tables_init(struct mm_struct *mm) {}
 static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm) {}
 static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start,

@@ -46,6 +46,7 @@ static const char * const end_names[NR_UNWIND_USER_ENDS] = {
 	[UNWIND_USER_END_DEPTH]		= "depth",
 	[UNWIND_USER_END_BUDGET]	= "budget",
 	[UNWIND_USER_END_UNSUPPORTED]	= "unsupported",
+	[UNWIND_USER_END_RULE]		= "rule",
 };
 
 static unsigned long sum_of(const unsigned long __percpu *count)

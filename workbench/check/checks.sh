@@ -133,7 +133,10 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 
 # KUnit's suites stand in the kernel's log, if it has them.
 count_guest() { # KERNEL
-	local suites=(unwind_tables_parse unwind_tables unwind_tables_discovery unwind_tables_user_memory)
+	local suites
+
+	suites=(unwind_tables_parse unwind_tables unwind_tables_discovery unwind_tables_formats
+		unwind_tables_user_memory)
 
 	case $1 in off | base | kcsan) suites=() ;; esac
 	count guest "$1" "$OUT/selftests-$1" "$logs/selftests-$1.console" "${suites[@]}"
@@ -172,6 +175,7 @@ part_long() {
 	check "KUnit in an emulator" inside kunit x86_64 &&
 		count kunit unwind_tables "$logs/check-KUnit-in-an-emulator.log" &&
 		count kunit unwind_tables_discovery "$logs/check-KUnit-in-an-emulator.log" &&
+		count kunit unwind_tables_formats "$logs/check-KUnit-in-an-emulator.log" &&
 		count kunit unwind_tables_user_memory "$logs/check-KUnit-in-an-emulator.log"
 	check "htmldocs" inside htmldocs
 	check "maple tree tests outside of the kernel" inside maple_tests

@@ -234,13 +234,21 @@ no_panic() {
 
 # What the documentation lists is what there is.
 documented_reasons() {
-	local page=Documentation/core-api/unwind-user.rst source=kernel/unwind/tables/parse/sframe/reason.rs reasons
+	local page=Documentation/core-api/unwind-user.rst format source reasons
 
 	cd "$TOP"
-	reasons=$(sed -nE 's/^    [A-Za-z]+ = ([0-9]+), c"([a-z-]+)": "(.*)",$/\1 \2 \3/p' "$source")
-	[ "$(wc -l <<<"$reasons")" -ge 20 ]
-	[ "$(wc -l <<<"$reasons")" = "$(grep -cE '^    [A-Za-z]+ = [0-9]+,' "$source")" ]
-	diff <(echo "$reasons") <(sed -nE 's/^([0-9]+) +``([a-z-]+)`` +(.*)$/\1 \2 \3/p' "$page")
+	for format in sframe:SFrame eh_frame:.eh_frame; do
+		source=kernel/unwind/tables/parse/${format%:*}/reason.rs
+		# Those that contradict the format; what is not supported has no names outside.
+		reasons=$(sed -n '/enum Reason;/,/^}/p' "$source" |
+			sed -nE 's/^    [A-Za-z]+ = ([0-9]+), c"([a-z-]+)": "(.*)",$/\1 \2 \3/p')
+		[ "$(wc -l <<<"$reasons")" -ge 14 ]
+		[ "$(wc -l <<<"$reasons")" = \
+			"$(sed -n '/enum Reason;/,/^}/p' "$source" | grep -cE '^    [A-Za-z]+ = [0-9]+,')" ]
+		diff <(echo "$reasons") <(awk -v "title=${format#*:}" \
+			'/^=+$/ { on = last == title } { last = $0 } on' "$page" |
+			sed -nE 's/^([0-9]+) +``([a-z-]+)`` +(.*)$/\1 \2 \3/p')
+	done
 
 	page=Documentation/userspace-api/unwind_tables.rst
 	reasons=$(sed -nE 's/.*[ (]c"([a-z-]+)".*/\1/p' kernel/unwind/tables/section.rs \
@@ -257,6 +265,10 @@ kunit() { # um|x86_64
 
 	read -ra arguments < <(documented kunit.py "$1")
 	echo "kunit.py ${arguments[*]}"
+	# It tries KVM first, which some machines have and cannot use.
+	if [ -e /dev/kvm ] && ! grep -qs ' yes$' "$BUILD/guest/kvm"; then
+		mount --bind /dev/null /dev/kvm
+	fi
 	cd "$TREE"
 	tools/testing/kunit/kunit.py "${arguments[@]}" --build_dir "$BUILD/kernel-kunit-$1" \
 		--jobs "${JOBS:-2}" --raw_output=kunit

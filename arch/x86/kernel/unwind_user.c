@@ -78,29 +78,9 @@ static const struct {
 	{ 7, 5, { 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
 };
 
-/*
- * What comes after the call in the functions that programs and threads start
- * with. It is a guess where compilers make the same of an exit() elsewhere.
- */
-static const struct {
-	bool program;
-	bool guess;
-	unsigned int len;
-	u8 code[10];
-} last_calls[] = {
-	/* hlt: _start of glibc */
-	{ true, false, 1, { 0xf4 } },
-	/* mov %rax, %rdi; mov $__NR_exit, %eax; syscall: clone3() of glibc */
-	{ false, true, 10, { 0x48, 0x89, 0xc7, 0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
-	/* mov %eax, %edi; xor %eax, %eax; mov $__NR_exit, %al; syscall: clone() of musl */
-	{ false, false, 8, { 0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05 } },
-};
-
 static bool is_at(unsigned long ip, const u8 *code, unsigned int len)
 {
-	u8 there[sizeof(last_calls[0].code)];
-
-	static_assert(sizeof(there) >= sizeof(restorers[0].code));
+	u8 there[sizeof(restorers[0].code)];
 
 	return !copy_from_user(there, (void __user *)ip, len) && !memcmp(there, code, len);
 }
@@ -124,30 +104,6 @@ bool arch_unwind_user_is_restorer(const struct unwind_user_state *state)
 		    (is_at(ip - restorers[i].syscall, restorers[i].code, restorers[i].len) ||
 		     is_at(ip - restorers[i].len, restorers[i].code, restorers[i].len)))
 			return true;
-	}
-	return false;
-}
-
-/**
- * arch_unwind_user_is_last_call - Whether nothing comes after the current frame's call
- * @state:   The frame, which is a caller's
- * @program: Whether its place is that of the first one of a program
- * @guess:   Set if another one may look like this
- *
- * Context: Faultable.
- * Return: Whether the code at the return address ends the thread; or cannot go
- *	   on, as abort() cannot either, if @program.
- */
-bool arch_unwind_user_is_last_call(const struct unwind_user_state *state, bool program,
-				   bool *guess)
-{
-	for (unsigned int i = 0; i < ARRAY_SIZE(last_calls); i++) {
-		if (last_calls[i].program && !program)
-			continue;
-		if (is_at(state->ip, last_calls[i].code, last_calls[i].len)) {
-			*guess |= last_calls[i].guess;
-			return true;
-		}
 	}
 	return false;
 }

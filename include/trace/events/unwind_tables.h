@@ -10,7 +10,8 @@
 
 #define show_unwind_table_format(format)			\
 	__print_symbolic(format,				\
-			 { UNWIND_TABLE_SFRAME, "sframe" })
+			 { UNWIND_TABLE_SFRAME, "sframe" },	\
+			 { UNWIND_TABLE_EH_FRAME, "eh_frame" })
 
 DECLARE_EVENT_CLASS(unwind_tables,
 

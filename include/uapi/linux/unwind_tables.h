@@ -12,6 +12,7 @@
 
 /* Formats of tables. */
 #define UNWIND_TABLE_SFRAME	1	/* SFrame, version 3 */
+#define UNWIND_TABLE_EH_FRAME	2	/* .eh_frame, with .eh_frame_hdr */
 
 /* What is known about a table. */
 #define UNWIND_TABLE_UNCHECKED	0	/* it was not used yet */
@@ -24,18 +25,20 @@
 #define UNWIND_TABLE_BY_DISCOVERY 2	/* the kernel, in what is mapped */
 
 /*
- * How many elements a call may have. An address space never has more
- * registrations than this.
+ * How many elements a call may have. An address space never has more tables
+ * than this.
  */
 #define UNWIND_TABLE_MAX_COUNT	(1 << 20)
 
 /**
- * struct unwind_table - A range of text and the table that describes it
+ * struct unwind_table - A range of text and a table that describes it
  * @text_start:    Address of the first byte of text
  * @text_end:	   Address after the last byte of text
  * @table_start:   Address of the table's first byte
  * @table_end:	   Address after the last byte that the table may use
- * @format:	   The table's format, UNWIND_TABLE_SFRAME
+ * @header:	   For UNWIND_TABLE_EH_FRAME the address of .eh_frame_hdr, which is
+ *		   in the table, too; else 0
+ * @format:	   The table's format, UNWIND_TABLE_SFRAME or _EH_FRAME
  * @flags:	   Must be 0
  * @state:	   UNWIND_TABLE_UNCHECKED, _GOOD or _DISABLED
  * @origin:	   UNWIND_TABLE_BY_EXEC, _BY_PRCTL or _BY_DISCOVERY
@@ -48,12 +51,13 @@ struct unwind_table {
 	__u64 text_end;
 	__u64 table_start;
 	__u64 table_end;
+	__u64 header;
 	__u32 format;
 	__u32 flags;
 	__u32 state;
 	__u32 origin;
 };
 
-#define UNWIND_TABLE_SIZE_VER0	48	/* sizeof first published struct */
+#define UNWIND_TABLE_SIZE_VER0	56	/* sizeof first published struct */
 
 #endif /* _UAPI_LINUX_UNWIND_TABLES_H */

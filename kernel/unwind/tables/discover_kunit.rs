@@ -11,10 +11,12 @@ mod tests {
         registry::Registry,
         section::{
             Absence,
-            Content,
-            Format,
             Origin,
             Section, //
+        },
+        table::{
+            Format,
+            Table, //
         },
     };
 
@@ -22,7 +24,9 @@ mod tests {
     const MOST: usize = 8;
 
     fn table(start: usize, end: usize, origin: Origin) -> Result<Section> {
-        Section::new(0x1000, 0x2000, start, end, Format::SFrame, origin)
+        let table = Table::new(0x1000, 0x2000, 0x1000).ok_or(EINVAL)?;
+
+        Section::new(start, end, Format::SFrame, table, origin)
     }
 
     fn register(registry: &Registry, start: usize, end: usize) -> Result {
@@ -59,10 +63,10 @@ mod tests {
             let Section {
                 text_start,
                 text_end,
-                origin,
                 ..
             } = found.section;
             let has_table = !found.section.is_absent();
+            let origin = found.section.origin(Format::SFrame);
 
             if (text_start, text_end, has_table, origin) != *expected {
                 return false;
@@ -91,8 +95,10 @@ mod tests {
         assert_eq!((registry.len(), registry.absent()), (1, 2));
 
         // A text without a table is not one that can be unregistered.
-        assert!(registry.remove(0x20_0000, 0x21_0000, false).is_none());
-        assert!(registry.remove(0x20_0000, 0x21_0000, true).is_some());
+        let text = (0x20_0000, 0x21_0000);
+        assert!(registry.remove(text.0, text.1, Format::SFrame).is_none());
+        assert!(registry.remove_text(text.0, text.1, false).is_none());
+        assert!(registry.remove_text(text.0, text.1, true).is_some());
         assert_eq!((registry.len(), registry.absent()), (1, 1));
         Ok(())
     }
@@ -255,8 +261,8 @@ mod tests {
             assert_eq!(registry.gap(pc), expected);
         }
         // Of texts without a table the reason is kept.
-        let section = registry.find(0x12_0000).ok_or(ENOENT)?.section;
-        assert_eq!(section.content, Content::Absent(Absence::NoFile));
+        let section = registry.find(0x12_0000).ok_or(ENOENT)?;
+        assert_eq!(section.absence, Some(Absence::NoFile));
         Ok(())
     }
 }

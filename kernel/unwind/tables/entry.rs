@@ -35,8 +35,8 @@ pub(crate) struct Entry<T: Copy> {
     value: T,
 }
 
-// Beside the trees' nodes, this is all that a section costs.
-const _: () = assert!(size_of::<Entry<Section>>() <= 64 && size_of::<Entry<Judged>>() <= 64);
+// Beside the trees' nodes, this is all that a section costs, and a table that is used.
+const _: () = assert!(size_of::<Entry<Section>>() <= 96 && size_of::<Entry<Judged>>() <= 64);
 
 // SAFETY: It is freed, after a grace period, by whoever takes the last reference away.
 unsafe impl<T: Copy> AlwaysRefCounted for Entry<T> {

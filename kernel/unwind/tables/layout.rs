@@ -67,6 +67,7 @@ static_assert!(
 static_assert!(bindings::UNWIND_USER_FP <= bindings::UNWIND_USER_REG_MASK);
 
 static_assert!(Rule::outermost().flags() as u32 == bindings::UNWIND_USER_OUTERMOST);
+static_assert!(Rule::CFA_ABOVE as u32 == bindings::UNWIND_USER_CFA_ABOVE);
 static_assert!(
     Rule::signal_frame().flags() as u32
         == bindings::UNWIND_USER_SIGNAL | bindings::UNWIND_USER_NO_ROWS

@@ -137,37 +137,78 @@ static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long 
 }
 
 /**
- * unwind_tables_lock_mapped - Take the mmap lock if text and table are mapped
- * @info:   The ranges, in the current process
- * @offset: Where in its file, which is that of the text, the table is
+ * unwind_tables_find_part - Find where a part of a file is mapped
+ * @ip:	    An address in the current process, with text of the file
+ * @around: Whether all that is mapped together with the part's start is meant
+ * @part:   The part, and where it should be; with @around it grows
  *
- * If there is no table, the text alone has to be.
+ * Context: Process context, takes the mmap lock.
+ * Return: 0; -ENODATA if it is not there; -EINTR if the task is being killed.
+ */
+int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *text, *vma;
+	int ret = -ENODATA;
+
+	if (part->start >= part->end || part->end > TASK_SIZE_MAX)
+		return -ENODATA;
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	text = vma_lookup(mm, ip);
+	if (!text || !text->vm_file ||
+	    !is_of_file(mm, part->start, part->end, file_inode(text->vm_file), part->offset))
+		goto unlock;
+
+	if (around) {
+		vma = vma_lookup(mm, part->start);
+		part->start = vma->vm_start;
+		part->end = max(part->end, vma->vm_end);
+		part->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	}
+	ret = 0;
+unlock:
+	mmap_read_unlock(mm);
+	return ret;
+}
+
+/**
+ * unwind_tables_lock_mapped - Take the mmap lock if text and tables are mapped
+ * @text_start: Start of the text, in the current process
+ * @text_end:	Its end
+ * @parts:	The tables, parts of the same file; those that are empty do not count
+ * @nr:		How many parts there are
  *
  * Context: Process context.
  * Return: 0, then the caller calls unwind_tables_unlock_mapped(); -EACCES if some
- *	   of the text is no text; -ENODATA if the table is not mapped there;
+ *	   of the text is no text; -EAGAIN if a table is not mapped there any more;
  *	   -EINTR if the task is being killed.
  */
-int unwind_tables_lock_mapped(const struct unwind_table_info *info, u64 offset)
+int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
+			      const struct unwind_tables_part *parts, unsigned int nr)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
+	unsigned int i;
 	int ret;
 
 	if (mmap_read_lock_killable(mm))
 		return -EINTR;
 
 	ret = -EACCES;
-	if (!unwind_tables_range_is(mm, info->text_start, info->text_end, VM_EXEC))
+	if (!unwind_tables_range_is(mm, text_start, text_end, VM_EXEC))
 		goto unlock;
-	if (info->format == UNWIND_TABLE_ABSENT)
-		return 0;
 
-	ret = -ENODATA;
-	vma = vma_lookup(mm, info->text_start);
-	if (!vma->vm_file || info->table_end > TASK_SIZE_MAX ||
-	    !is_of_file(mm, info->table_start, info->table_end, file_inode(vma->vm_file), offset))
-		goto unlock;
+	ret = -EAGAIN;
+	vma = vma_lookup(mm, text_start);
+	for (i = 0; i < nr; i++) {
+		if (parts[i].start == parts[i].end)
+			continue;
+		if (!vma->vm_file ||
+		    !is_of_file(mm, parts[i].start, parts[i].end, file_inode(vma->vm_file),
+				parts[i].offset))
+			goto unlock;
+	}
 	return 0;
 
 unlock:

@@ -18,7 +18,7 @@ static int table_from_user(struct unwind_table_info *info,
 
 	if (ret)
 		return ret;
-	if (table.format != UNWIND_TABLE_SFRAME || table.flags)
+	if (table.flags)
 		return -EINVAL;
 	/* What ENUMERATE fills in is never input, but could become so. */
 	if (table.state || table.origin)
@@ -29,6 +29,7 @@ static int table_from_user(struct unwind_table_info *info,
 		.text_end = table.text_end,
 		.table_start = table.table_start,
 		.table_end = table.table_end,
+		.header = table.header,
 		.format = table.format,
 		.origin = UNWIND_TABLE_BY_PRCTL,
 	};
@@ -43,6 +44,7 @@ static int table_to_user(struct unwind_table __user *user, size_t size,
 		.text_end = info->text_end,
 		.table_start = info->table_start,
 		.table_end = info->table_end,
+		.header = info->header,
 		.format = info->format,
 		.state = info->state,
 		.origin = info->origin,
@@ -58,17 +60,21 @@ static int table_to_user(struct unwind_table __user *user, size_t size,
 static long enumerate(struct mm_struct *mm, void __user *tables,
 		      unsigned long count, size_t size)
 {
-	struct unwind_table_info info;
-	unsigned long from = 0, n;
+	struct unwind_table_info infos[UNWIND_TABLE_FORMATS];
+	unsigned long from = 0, n = 0;
+	unsigned int nr, i;
 
-	for (n = 0; __unwind_tables_next(mm, from, &info); from = info.text_end) {
+	while ((nr = __unwind_tables_next(mm, from, infos))) {
+		from = infos[0].text_end;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		if (info.format == UNWIND_TABLE_ABSENT)
-			continue;
-		if (n < count && table_to_user(tables + n * size, size, &info))
-			return -EFAULT;
-		n++;
+		for (i = 0; i < nr; i++) {
+			if (infos[i].format == UNWIND_TABLE_ABSENT)
+				continue;
+			if (n < count && table_to_user(tables + n * size, size, &infos[i]))
+				return -EFAULT;
+			n++;
+		}
 	}
 	return n;
 }
@@ -95,7 +101,7 @@ static int change(struct mm_struct *mm, unsigned long operation,
  * @count:     How many elements it has
  * @size:      Bytes of an element
  *
- * Return: For _ENUMERATE, how many registrations there are. For the others,
+ * Return: For _ENUMERATE, how many tables there are. For the others,
  *	   how many elements were processed, up to the first that failed or to
  *	   a signal; the error of the first element if that has failed.
  */

@@ -7,26 +7,23 @@ use core::mem::MaybeUninit;
 use kernel::bindings;
 
 use crate::section::{
-    Header,
+    Found,
     Section, //
 };
 
-/// The section that was found last, and its table's header.
+/// The section that was found last, and what is known about its tables.
 ///
 /// A walk may sleep between two lookups for as long as another process pleases, and the section may
 /// be removed meanwhile. So this is only good for the registry's generation that it was found in.
 ///
 /// # Invariants
 ///
-/// If `text_start < text_end`, the others are initialised, and this is the text of `section`.
+/// If `generation` is not zero, `found` is initialised.
 #[repr(C)]
 pub(crate) struct Recent {
-    text_start: usize,
-    text_end: usize,
-    /// The registry's generation, from before the section was looked for.
+    /// The registry's generation, from before the section was looked for. None has zero.
     generation: u64,
-    section: MaybeUninit<Section>,
-    header: MaybeUninit<Header>,
+    found: MaybeUninit<Found>,
 }
 
 // C keeps room for it.
@@ -41,36 +38,30 @@ impl Recent {
     /// `room` must be valid for reading and writing, and either have only zeroes or be what this
     /// was called for before.
     pub(crate) unsafe fn from_raw<'a>(room: *mut bindings::unwind_tables_recent) -> &'a mut Self {
-        // INVARIANT: Zeroes are no section.
+        // INVARIANT: Zeroes have generation zero.
         // SAFETY: `room` is valid for reading and writing, and the two have the same size and
         // alignment.
         unsafe { &mut *room.cast() }
     }
 
     /// Remembers a section instead, which was looked for after `generation` was loaded.
-    pub(crate) fn set(&mut self, generation: u64, section: Section, header: Header) {
-        // INVARIANT: Both are initialised, and it is the section's text.
+    pub(crate) fn set(&mut self, generation: u64, section: Section) {
+        // INVARIANT: It is initialised.
         *self = Self {
-            text_start: section.text_start,
-            text_end: section.text_end,
             generation,
-            section: MaybeUninit::new(section),
-            header: MaybeUninit::new(header),
+            found: MaybeUninit::new(Found::new(section)),
         };
     }
 
-    /// The section and its table's header, if the section's text holds address `pc` and nothing was
-    /// removed since `generation`.
+    /// The section, if its text holds address `pc` and nothing was removed since `generation`.
     #[inline]
-    pub(crate) fn at(&self, generation: u64, pc: usize) -> Option<(&Section, &Header)> {
-        (self.generation == generation && self.text_start <= pc && pc < self.text_end).then(|| {
-            // SAFETY: By the type invariants: the text is not empty.
-            unsafe {
-                (
-                    self.section.assume_init_ref(),
-                    self.header.assume_init_ref(),
-                )
-            }
-        })
+    pub(crate) fn at(&mut self, generation: u64, pc: usize) -> Option<&mut Found> {
+        if self.generation != generation || generation == 0 {
+            return None;
+        }
+        // SAFETY: By the type invariants.
+        let found = unsafe { self.found.assume_init_mut() };
+
+        (found.section.text_start <= pc && pc < found.section.text_end).then_some(found)
     }
 }

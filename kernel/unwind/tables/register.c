@@ -19,10 +19,11 @@
 
 DEFINE_STATIC_KEY_TRUE(unwind_tables_used);
 DEFINE_STATIC_KEY_TRUE(unwind_tables_discovery);
+DEFINE_STATIC_KEY_TRUE(unwind_tables_eh_frame);
 
 /* How many ranges of text with a table an address space may have. */
 static unsigned int unwind_tables_max = 4096;
-static unsigned int unwind_tables_highest_max = UNWIND_TABLE_MAX_COUNT;
+static unsigned int unwind_tables_highest_max = UNWIND_TABLE_MAX_COUNT / UNWIND_TABLE_FORMATS;
 
 unsigned int unwind_tables_most(void)
 {
@@ -84,10 +85,11 @@ put:
  *
  * Context: Process context, takes the mmap lock. @mm must have users.
  * Return: 0; -EINVAL if a range is empty or beyond user space, or the table
- *	   has 4 GiB or more; -EACCES if some of the text is not executable
- *	   memory or some of the table not readable memory; -EEXIST if some of
- *	   the text has a table already; -ENOSPC if there are too many; -ENOMEM;
- *	   -EINTR if the task is being killed.
+ *	   has 4 GiB or more, or no such header; -EACCES if some of the text is not
+ *	   executable memory or some of the table not readable memory; -EEXIST if
+ *	   some of the text has a table already, other than one of another format
+ *	   for just this text; -ENOSPC if there are too many; -ENOMEM; -EINTR if
+ *	   the task is being killed.
  */
 int unwind_tables_register(struct mm_struct *mm, const struct unwind_table_info *info)
 {
@@ -104,7 +106,7 @@ int unwind_tables_register(struct mm_struct *mm, const struct unwind_table_info 
  * @info: The ranges; that of the text is just as it was registered
  *
  * Context: As for unwind_tables_register().
- * Return: 0; -ENOENT if there is no such text; -EINVAL, -EACCES, -ENOMEM or
+ * Return: 0; -ENOENT if no such text has a table of this format; -EINVAL, -EACCES, -ENOMEM or
  *	   -EINTR as unwind_tables_register().
  */
 int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *info)
@@ -119,10 +121,11 @@ int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *i
 /**
  * unwind_tables_unregister - Forget which table describes a range of text
  * @mm:	  The address space
- * @info: The range of text, just as it was registered; the rest is filled in
+ * @info: The range of text, just as it was registered, and the format; the rest is
+ *	  filled in
  *
  * Context: Process context, may sleep. @mm must have users.
- * Return: 0, or -ENOENT if there is no such text.
+ * Return: 0, or -ENOENT if no such text has a table of this format.
  */
 int unwind_tables_unregister(struct mm_struct *mm, struct unwind_table_info *info)
 {
@@ -185,20 +188,22 @@ static bool is_dupped(struct mm_struct *mm, unsigned long start, unsigned long e
  */
 void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
+	struct unwind_table_info infos[UNWIND_TABLE_FORMATS];
 	unsigned long left = 2UL * mm->map_count;
-	struct unwind_table_info info;
 	unsigned long from = 0;
+	unsigned int nr, i;
+	bool dupped;
 
-	while (__unwind_tables_touched(mm, from, start, end, &info)) {
-		from = info.text_end;
+	while ((nr = __unwind_tables_touched(mm, from, start, end, infos))) {
+		from = infos[0].text_end;
 		left += MAPPINGS_EACH;
-		if (is_dupped(mm, max(info.text_start, start), min(info.text_end, end),
-			      &left) &&
-		    is_dupped(mm, max(info.table_start, start), min(info.table_end, end),
-			      &left))
-			continue;
-		if (!__unwind_tables_remove(mm, &info) && info.format != UNWIND_TABLE_ABSENT)
-			unwind_tables_dropped(&info);
+		dupped = is_dupped(mm, max(infos[0].text_start, start),
+				   min(infos[0].text_end, end), &left);
+		for (i = 0; i < nr && dupped; i++)
+			dupped = is_dupped(mm, max(infos[i].table_start, start),
+					   min(infos[i].table_end, end), &left);
+		if (!dupped)
+			__unwind_tables_drop(mm, infos[0].text_start);
 	}
 }
 
@@ -206,7 +211,9 @@ void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned l
 enum {
 	UNWIND_TABLES_USED	= BIT(0),
 	UNWIND_TABLES_DISCOVERY	= BIT(1),
-	UNWIND_TABLES_ALL	= UNWIND_TABLES_USED | UNWIND_TABLES_DISCOVERY,
+	UNWIND_TABLES_EH_FRAME	= BIT(2),
+	UNWIND_TABLES_ALL	= UNWIND_TABLES_USED | UNWIND_TABLES_DISCOVERY |
+				  UNWIND_TABLES_EH_FRAME,
 };
 
 static void set_key(struct static_key *key, bool on)
@@ -239,10 +246,13 @@ static int unwind_tables_sysctl(const struct ctl_table *table, int write, void *
 		bits |= UNWIND_TABLES_USED;
 	if (static_key_enabled(&unwind_tables_discovery.key))
 		bits |= UNWIND_TABLES_DISCOVERY;
+	if (static_key_enabled(&unwind_tables_eh_frame.key))
+		bits |= UNWIND_TABLES_EH_FRAME;
 	ret = proc_douintvec_minmax(&local, write, buffer, lenp, ppos);
 	if (!ret && write) {
 		set_key(&unwind_tables_used.key, bits & UNWIND_TABLES_USED);
 		set_key(&unwind_tables_discovery.key, bits & UNWIND_TABLES_DISCOVERY);
+		set_key(&unwind_tables_eh_frame.key, bits & UNWIND_TABLES_EH_FRAME);
 	}
 	return ret;
 }

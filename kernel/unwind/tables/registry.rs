@@ -11,12 +11,15 @@ mod discover;
 mod locked;
 mod lookup;
 
+pub(crate) use discover::TARGET;
 pub(crate) use lookup::walk_flags;
 
 use core::{
     mem::offset_of,
     ptr::NonNull, //
 };
+
+use pin_init::pin_init_array_from_fn;
 
 use kernel::{
     alloc::Flags,
@@ -40,12 +43,14 @@ use crate::{
     section::{
         Found,
         Judged,
-        Section, //
+        Section,
+        Verdict, //
     },
     set::{
         Replaced,
         Set, //
     },
+    table::Format,
     tree::Tree, //
 };
 
@@ -60,8 +65,8 @@ use crate::{
 /// - `set` is valid, and this registry has a reference to it. It is replaced under `lock`, and the
 ///   reference to the old one is dropped a grace period later.
 /// - All that write to `verdicts`, or to a set that is not shared, hold `lock`.
-/// - Each verdict is at the first address of its section's text, and no section that was removed
-///   has one.
+/// - Each verdict is in the tree of its table's format, at the first address of its section's text,
+///   and no section that was removed has one.
 /// - `generation` was raised since the last time that a section was removed or replaced, or its
 ///   table disabled.
 /// - `unmaps` was raised since the last time that something was unmapped or moved.
@@ -78,7 +83,7 @@ pub(crate) struct Registry {
     lock: Mutex<()>,
     set: Atomic<*mut Set>,
     #[pin]
-    verdicts: Tree<Judged>,
+    verdicts: [Tree<Judged>; Format::COUNT],
     /// The id of the next section.
     next_id: Atomic<u64>,
     /// Raised, with the mmap lock held for writing, when something is unmapped or moved: also what
@@ -107,7 +112,7 @@ impl Registry {
                 lock <- new_mutex!((), "unwind_tables"),
                 // INVARIANT: This is the registry's reference.
                 set: Atomic::new(ARef::into_raw(set).as_ptr()),
-                verdicts <- Tree::new(),
+                verdicts <- pin_init_array_from_fn(|_| Tree::new()),
                 next_id: Atomic::new(next_id),
                 generation: Atomic::new(GENERATIONS.fetch_add(1 << 32, Relaxed)),
                 unmaps: Atomic::new(0),
@@ -192,7 +197,7 @@ impl Registry {
         let refused = if update {
             registry.find_in(start, end).is_none()
         } else {
-            registry.is_taken(start, end)
+            registry.is_taken(&section)
         };
 
         if registry.is_shared() && !refused {
@@ -247,27 +252,32 @@ impl Registry {
         unsafe { &*self.set.load(Acquire) }
     }
 
-    /// Adds to a section what is known about it.
-    fn found(&self, section: Section, rcu: &rcu::Guard) -> Found {
+    /// What is known about the table of `format` of a section.
+    fn verdict(&self, section: &Section, format: Format, rcu: &rcu::Guard) -> Option<Verdict> {
         // There may be another section with this text by now.
-        let verdict = self
-            .verdicts
+        format
+            .of(&self.verdicts)
             .at(section.text_start, rcu)
             .filter(|judged| judged.id == section.id)
-            .map(|judged| judged.verdict);
+            .map(|judged| judged.verdict)
+    }
 
-        Found { section, verdict }
+    /// Adds to a section what is known about it.
+    fn found(&self, section: Section, rcu: &rcu::Guard) -> Found {
+        Found {
+            section,
+            verdicts: Format::ALL.map(|format| self.verdict(&section, format, rcu)),
+        }
     }
 
     /// The section whose text holds address `pc`.
     ///
     /// It is not inlined: what the search needs of the stack is free again when a table is read.
     #[inline(never)]
-    pub(crate) fn find(&self, pc: usize) -> Option<Found> {
+    pub(crate) fn find(&self, pc: usize) -> Option<Section> {
         let rcu = rcu::read_lock();
-        let section = self.set(&rcu).at(pc, &rcu)?;
 
-        Some(self.found(section, &rcu))
+        self.set(&rcu).at(pc, &rcu)
     }
 
     /// The first section whose text has a byte in `start..end`.
@@ -278,12 +288,19 @@ impl Registry {
         Some(self.found(section, &rcu))
     }
 
-    /// Whether somebody has registered a text that has a byte in `start..end`.
-    fn is_taken(&self, start: usize, end: usize) -> bool {
+    /// Whether somebody has registered what has a byte of the text of `new`, and not just another
+    /// format for the same text.
+    fn is_taken(&self, new: &Section) -> bool {
         let rcu = rcu::read_lock();
+        let (start, end) = (new.text_start, new.text_end);
+        let is_in_the_way = |old: &Section| {
+            let both = |format: &Format| new.table(*format).is_some() && old.has_explicit(*format);
+
+            old.is_explicit() && (!old.has_text(start, end) || Format::ALL.iter().any(both))
+        };
 
         self.set(&rcu)
-            .first_in(start, end, Section::is_explicit, &rcu)
+            .first_in(start, end, is_in_the_way, &rcu)
             .is_some()
     }
 
@@ -312,28 +329,52 @@ impl Registry {
         Entry::new(section, flags)
     }
 
+    /// The entry of a section, or of that with the tables of `old` that it has not itself.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    fn entry_over(
+        &self,
+        entry: ARef<Entry<Section>>,
+        old: &Section,
+    ) -> Result<ARef<Entry<Section>>> {
+        let new = entry.value();
+        let all = new.or(old);
+
+        if all.tables().count() == new.tables().count() {
+            return Ok(entry);
+        }
+        self.entry(all, GFP_KERNEL_ACCOUNT)
+    }
+
     /// Adds a section, if there are less than `most`, in the place of what walks have found in its
-    /// text.
+    /// text. If that text has a section already, but no table of this format that somebody has
+    /// registered, it gets one.
     ///
     /// # Errors
     ///
     /// `ENOSPC` if there are too many; `EEXIST` if part of its text is registered; `ENOMEM`.
     pub(crate) fn insert(&self, entry: ARef<Entry<Section>>, most: usize) -> Result {
-        let Section {
-            text_start,
-            text_end,
-            ..
-        } = entry.value();
+        let section = entry.value();
+        let (start, end) = (section.text_start, section.text_end);
         let mut locked = self.lock();
 
         // Before anything changes: a shared set is not copied in vain, either.
+        let is_taken = self.is_taken(&section);
+        let with_table = locked.exact_with_table(start, end);
+        if let Some(old) = with_table.filter(|_| !is_taken) {
+            let entry = self.entry_over(entry, &old.section)?;
+
+            return locked.replace(&old, entry);
+        }
         if self.len() >= most {
             return Err(ENOSPC);
         }
-        if self.is_taken(text_start, text_end) {
+        if is_taken {
             return Err(EEXIST);
         }
-        while let Some(found) = self.find_in(text_start, text_end) {
+        while let Some(found) = self.find_in(start, end) {
             locked.drop_found(&found)?;
         }
         locked
@@ -341,27 +382,49 @@ impl Registry {
             .add(entry, GFP_KERNEL_ACCOUNT)
     }
 
-    /// Replaces the section that has the same text, and what was found out about it.
+    /// Replaces a table of the section that has the same text, and what was found out about it.
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is none; `ENOMEM`.
+    /// `ENOENT` if there is no such section, or it has no table of this format; `ENOMEM`.
     pub(crate) fn replace(&self, entry: ARef<Entry<Section>>) -> Result {
         let new = entry.value();
         let mut locked = self.lock();
         let old = locked
-            .exact(new.text_start, new.text_end)
-            .filter(|old| !old.section.is_absent())
-            .ok_or(ENOENT)?;
+            .exact_with_table(new.text_start, new.text_end)
+            .filter(|old| {
+                let has = |section: &Section, format| section.table(format).is_some();
 
-        locked.own_set(GFP_KERNEL_ACCOUNT)?.replace(entry)?;
-        locked.forget(&old);
-        Ok(())
+                Format::ALL
+                    .iter()
+                    .all(|format| has(&old.section, *format) || !has(&new, *format))
+            })
+            .ok_or(ENOENT)?;
+        let entry = self.entry_over(entry, &old.section)?;
+
+        locked.replace(&old, entry)
     }
 
-    /// Removes the section that has exactly the text `start..end`, and a table or none. If there is
+    /// Removes the table of `format` from the section that has exactly the text `start..end`, and
+    /// the section with it, unless it has another table that somebody has registered. If there is
+    /// such a table, that cannot fail. Yields the section as it was.
+    pub(crate) fn remove(&self, start: usize, end: usize, format: Format) -> Option<Found> {
+        let mut locked = self.lock();
+        let found = locked
+            .exact(start, end)
+            .filter(|found| found.section.table(format).is_some())?;
+
+        match found.section.without(format) {
+            Some(rest) => locked.replace_at_last(rest),
+            None => locked.own_set_at_last().remove(&found.section),
+        }
+        locked.forget(&found);
+        Some(found)
+    }
+
+    /// Removes the section that has exactly the text `start..end`, and tables or none. If there is
     /// one, that cannot fail.
-    pub(crate) fn remove(&self, start: usize, end: usize, absent: bool) -> Option<Found> {
+    pub(crate) fn remove_text(&self, start: usize, end: usize, absent: bool) -> Option<Found> {
         let mut locked = self.lock();
         let found = locked
             .exact(start, end)
@@ -436,13 +499,15 @@ impl Registry {
         self.lock().touched(from, start, end)
     }
 
-    /// Removes a section, if it was not unregistered meanwhile.
-    fn drop_section(&self, section: &Section) {
-        let removed = self.remove(section.text_start, section.text_end, section.is_absent());
+    /// Removes a section, if it was not unregistered meanwhile. It cannot fail.
+    pub(crate) fn drop_section(&self, section: &Section) {
+        let removed = self.remove_text(section.text_start, section.text_end, section.is_absent());
 
         if let Some(found) = removed.filter(|found| !found.section.is_absent()) {
-            // SAFETY: It only looks at what it is given.
-            unsafe { bindings::unwind_tables_dropped(&found.info()) };
+            for info in found.infos() {
+                // SAFETY: It only looks at what it is given.
+                unsafe { bindings::unwind_tables_dropped(&info) };
+            }
         }
     }
 

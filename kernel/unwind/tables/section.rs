@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A range of text, the table that describes it, and what is known about that.
+//! A range of text, the tables that describe it, and what is known about them.
 
 use core::ffi::CStr;
 
 use kernel::prelude::*;
 
-use crate::parse::{
-    self,
-    elf,
-    sframe,
-    Malformed, //
+use crate::{
+    parse::{
+        elf,
+        Malformed, //
+    },
+    table::{
+        Format,
+        Header,
+        Table, //
+    },
 };
 
-/// The header of a table for this architecture.
-#[cfg(CONFIG_X86_64)]
-pub(crate) type Header = sframe::Header<parse::Amd64>;
-
-/// Who registered a section.
+/// Who registered a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Origin {
@@ -27,14 +28,6 @@ pub(crate) enum Origin {
     Prctl,
     /// A walk that came there, from what the process has mapped.
     Discovery,
-}
-
-/// What a table is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Format {
-    /// SFrame, version 3.
-    SFrame,
 }
 
 /// Why there is no table for a text.
@@ -62,15 +55,6 @@ impl Absence {
     }
 }
 
-/// What describes a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    /// A table.
-    Table(Format),
-    /// Nothing: a walk has looked for a table, and there is none.
-    Absent(Absence),
-}
-
 /// What was found out about a table.
 #[derive(Clone, Copy)]
 pub(crate) enum Verdict {
@@ -85,7 +69,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Judged {
     /// The section's id.
     pub(crate) id: u64,
-    /// What was found out about its table.
+    /// What was found out about its table of one format.
     pub(crate) verdict: Verdict,
 }
 
@@ -94,16 +78,27 @@ pub(crate) struct Judged {
 pub(crate) struct Found {
     /// The section.
     pub(crate) section: Section,
-    /// What was found out about its table, if it was looked at.
-    pub(crate) verdict: Option<Verdict>,
+    /// What was found out about its tables, of those that were looked at.
+    pub(crate) verdicts: [Option<Verdict>; Format::COUNT],
 }
 
-/// A range of text and the table that describes it: plain data, copied out of the registry.
+impl Found {
+    /// A section about which nothing was found out.
+    pub(crate) fn new(section: Section) -> Self {
+        Self {
+            section,
+            verdicts: [None; Format::COUNT],
+        }
+    }
+}
+
+/// A range of text and the tables that describe it: plain data, copied out of the registry.
 ///
 /// # Invariants
 ///
-/// - `text_start < text_end`, and `table_len` is zero only if there is no table. Whether there is
-///   anything at these addresses shows when they are used.
+/// - `text_start < text_end`. Whether there is anything at these addresses shows when they are
+///   used.
+/// - There is a table of some format, or a reason why there is none, but not both.
 #[derive(Clone, Copy)]
 pub(crate) struct Section {
     /// What this registration is known by, unlike its addresses, which another may reuse.
@@ -112,76 +107,121 @@ pub(crate) struct Section {
     pub(crate) text_start: usize,
     /// Address after the last byte of text.
     pub(crate) text_end: usize,
-    /// Address of the table.
-    pub(crate) table: usize,
-    /// Bytes that the table may use.
-    pub(crate) table_len: u32,
-    /// What the table is written in, or why there is none.
-    pub(crate) content: Content,
-    /// Who registered it.
-    pub(crate) origin: Origin,
+    /// The table of each format.
+    pub(crate) tables: [Option<Table>; Format::COUNT],
+    /// Who registered each.
+    pub(crate) origins: [Origin; Format::COUNT],
+    /// Why there is no table.
+    pub(crate) absence: Option<Absence>,
 }
 
 impl Section {
-    /// A section without an id yet.
+    /// A section without an id yet, and with one table.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if a range is empty or the table has 4 GiB or more.
+    /// `EINVAL` if the text is empty.
     pub(crate) fn new(
-        table_start: usize,
-        table_end: usize,
         text_start: usize,
         text_end: usize,
         format: Format,
+        table: Table,
         origin: Origin,
     ) -> Result<Self> {
-        let table_len = table_end.checked_sub(table_start).ok_or(EINVAL)?;
+        let mut tables = [None; Format::COUNT];
 
-        if text_start >= text_end || table_len == 0 {
+        *format.of_mut(&mut tables) = Some(table);
+        Self::found(text_start, text_end, tables, origin).and_then(|section| section.ok_or(EINVAL))
+    }
+
+    /// A section without an id yet, and with all tables that there are: none if there is no table.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the text is empty.
+    pub(crate) fn found(
+        text_start: usize,
+        text_end: usize,
+        tables: [Option<Table>; Format::COUNT],
+        origin: Origin,
+    ) -> Result<Option<Self>> {
+        if text_start >= text_end {
             return Err(EINVAL);
         }
-        // INVARIANT: Just checked.
-        Ok(Self {
+        // INVARIANT: The text is not empty, and there is a table.
+        Ok(tables.iter().any(Option::is_some).then_some(Self {
             id: 0,
             text_start,
             text_end,
-            table: table_start,
-            table_len: table_len.try_into().map_err(|_| EINVAL)?,
-            content: Content::Table(format),
-            origin,
-        })
+            tables,
+            origins: [origin; Format::COUNT],
+            absence: None,
+        }))
     }
 
     /// A section without a table, as a walk has found, and without an id yet.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if the range is empty.
+    /// `EINVAL` if the text is empty.
     pub(crate) fn absent(text_start: usize, text_end: usize, absence: Absence) -> Result<Self> {
         if text_start >= text_end {
             return Err(EINVAL);
         }
-        // INVARIANT: Just checked; and there is no table.
+        // INVARIANT: The text is not empty; and there is no table.
         Ok(Self {
             id: 0,
             text_start,
             text_end,
-            table: 0,
-            table_len: 0,
-            content: Content::Absent(absence),
-            origin: Origin::Discovery,
+            tables: [None; Format::COUNT],
+            origins: [Origin::Discovery; Format::COUNT],
+            absence: Some(absence),
         })
+    }
+
+    /// The table of a format, if there is one.
+    #[inline]
+    pub(crate) fn table(&self, format: Format) -> Option<&Table> {
+        format.of(&self.tables).as_ref()
+    }
+
+    /// Who registered the table of a format; if there is none, that means nothing.
+    pub(crate) fn origin(&self, format: Format) -> Origin {
+        *format.of(&self.origins)
     }
 
     /// Whether there is no table.
     pub(crate) fn is_absent(&self) -> bool {
-        matches!(self.content, Content::Absent(_))
+        self.absence.is_some()
     }
 
     /// Whether somebody has said what describes this text: then no walk does.
     pub(crate) fn is_explicit(&self) -> bool {
-        self.origin != Origin::Discovery
+        Format::ALL.iter().any(|format| self.has_explicit(*format))
+    }
+
+    /// Whether somebody has said so in this format.
+    pub(crate) fn has_explicit(&self, format: Format) -> bool {
+        self.table(format).is_some() && self.origin(format) != Origin::Discovery
+    }
+
+    /// The same section, with those tables of `other` as well that it has not itself.
+    pub(crate) fn or(mut self, other: &Self) -> Self {
+        for format in Format::ALL {
+            if self.table(format).is_none() {
+                *format.of_mut(&mut self.tables) = other.table(format).copied();
+                *format.of_mut(&mut self.origins) = other.origin(format);
+            }
+        }
+        self
+    }
+
+    /// What is left of a section if its table of `format` is taken away: a table that somebody has
+    /// registered. None if there is none, for walks find the others again.
+    pub(crate) fn without(mut self, format: Format) -> Option<Self> {
+        *format.of_mut(&mut self.tables) = None;
+        // INVARIANT: There is a table.
+        self.is_explicit().then_some(self)
     }
 
     /// Address of the last byte of text.
@@ -190,31 +230,29 @@ impl Section {
         self.text_end.wrapping_sub(1)
     }
 
-    /// Address after the last byte that the table may use.
-    pub(crate) fn table_end(&self) -> usize {
-        // Does not wrap: it was a number before it became a length.
-        self.table.wrapping_add(self.table_len as usize)
-    }
-
     /// Whether the text is exactly `start..end`.
     pub(crate) fn has_text(&self, start: usize, end: usize) -> bool {
         (self.text_start, self.text_end) == (start, end)
     }
 
-    /// Whether the text or the table has a byte in `start..end`.
+    /// Whether the text or a table has a byte in `start..end`.
     pub(crate) fn is_in(&self, start: usize, end: usize) -> bool {
         (self.text_start < end && start < self.text_end)
-            || (self.table < end && start < self.table_end())
+            || self.tables().any(|table| table.is_in(start, end))
     }
 
-    /// How far the table reaches beyond the text, on the side where that is more.
-    pub(crate) fn reach(&self) -> usize {
-        if self.is_absent() {
-            return 0;
-        }
-        let below = self.text_start.saturating_sub(self.table);
-        let above = self.table_end().saturating_sub(self.text_end);
+    /// All tables.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.iter().flatten()
+    }
 
-        below.max(above)
+    /// How far the tables reach beyond the text, on the side where that is more.
+    pub(crate) fn reach(&self) -> usize {
+        self.tables().fold(0, |reach, table| {
+            let below = self.text_start.saturating_sub(table.start());
+            let above = table.end().saturating_sub(self.text_end);
+
+            reach.max(below).max(above)
+        })
     }
 }

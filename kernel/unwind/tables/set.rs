@@ -248,11 +248,11 @@ impl<'a> Owned<'a> {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn replace(&mut self, entry: ARef<Entry<Section>>) -> Result {
+    pub(crate) fn replace(&mut self, entry: ARef<Entry<Section>>, flags: Flags) -> Result {
         let section = entry.value();
         let (first, last) = (section.text_start, section.text_last());
 
-        self.tree().put(first, last, entry, GFP_KERNEL_ACCOUNT)?;
+        self.tree().put(first, last, entry, flags)?;
         self.widen(&section);
         Ok(())
     }
@@ -281,16 +281,16 @@ impl<'a> Owned<'a> {
 
     /// Remembers where tables are.
     fn widen(&mut self, section: &Section) {
-        if section.is_absent() {
-            return;
-        }
         let set = self.0;
-        let start = set.tables_start.load(Relaxed).min(section.table);
-        let end = set.tables_end.load(Relaxed).max(section.table_end());
         let reach = set.tables_reach.load(Relaxed).max(section.reach());
 
-        set.tables_start.store(start, Relaxed);
-        set.tables_end.store(end, Relaxed);
+        for table in section.tables() {
+            let start = set.tables_start.load(Relaxed).min(table.start());
+            let end = set.tables_end.load(Relaxed).max(table.end());
+
+            set.tables_start.store(start, Relaxed);
+            set.tables_end.store(end, Relaxed);
+        }
         set.tables_reach.store(reach, Relaxed);
     }
 }

@@ -9,7 +9,8 @@
 //! - [`parse`] turns bytes into rules, and knows no kernel.
 //! - `user_memory` and `bisect`, with C files beside them, are the only ones that read user memory.
 //! - `layout` asserts that C and Rust mean the same by a rule.
-//! - `vdso` has the table that no process registers.
+//! - `vdso` has the tables that no process registers.
+//! - `table` has what there is of each format: a new one is a folder of `parse`, and a variant there.
 //! - `walk` and `recent` are what the lookups of a stack share.
 //! - `registry`, `set`, `tree` and `entry` are the only places that know about locks and lifetimes:
 //!   what an address space has, the sections that it shares with others, and what they are in.
@@ -25,6 +26,7 @@ mod recent;
 mod registry;
 mod section;
 mod set;
+mod table;
 mod tree;
 mod user_memory;
 mod vdso;
@@ -32,6 +34,8 @@ mod walk;
 
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
 mod discover_kunit;
+#[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
+mod formats_kunit;
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
 mod tables_kunit;
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
@@ -57,15 +61,20 @@ use crate::{
         Registry, //
     },
     section::{
-        Content,
-        Format,
         Found,
         Origin,
         Section,
         Verdict, //
     },
+    table::{
+        Format,
+        Table, //
+    },
     vdso::Vdso,
-    walk::Walk, //
+    walk::{
+        Formats,
+        Walk, //
+    },
 };
 
 const __LOG_PREFIX: &[u8] = b"unwind_tables\0";
@@ -73,8 +82,8 @@ const __LOG_PREFIX: &[u8] = b"unwind_tables\0";
 impl From<parse::Error> for Error {
     fn from(error: parse::Error) -> Self {
         match error {
-            // What is not supported is as good as nothing.
-            parse::Error::NotFound | parse::Error::Unsupported(_) => ENOENT,
+            parse::Error::NotFound => ENOENT,
+            parse::Error::Unsupported(_) => EOPNOTSUPP,
             parse::Error::Fault => EFAULT,
             parse::Error::Malformed(_) => EINVAL,
             parse::Error::Budget => E2BIG,
@@ -115,31 +124,23 @@ fn errno(result: Result) -> c_int {
 }
 
 impl Found {
-    /// The same for C.
-    fn info(&self) -> bindings::unwind_table_info {
-        let section = self.section;
+    /// The same for C, of the table of one format; none if there is none.
+    fn info(&self, format: Format) -> Option<bindings::unwind_table_info> {
+        let table = self.section.table(format)?;
         let mut info = bindings::unwind_table_info {
-            text_start: section.text_start,
-            text_end: section.text_end,
-            table_start: section.table,
-            table_end: section.table_end(),
-            format: match section.content {
-                Content::Table(Format::SFrame) => bindings::UNWIND_TABLE_SFRAME,
-                Content::Absent(_) => bindings::UNWIND_TABLE_ABSENT,
+            table_start: table.start(),
+            table_end: table.end(),
+            header: match format {
+                Format::SFrame => 0,
+                Format::EhFrame => table.header(),
             },
-            origin: match section.origin {
-                Origin::Exec => bindings::UNWIND_TABLE_BY_EXEC,
-                Origin::Prctl => bindings::UNWIND_TABLE_BY_PRCTL,
-                Origin::Discovery => bindings::UNWIND_TABLE_BY_DISCOVERY,
-            },
+            format: format.number(),
+            origin: self.section.origin(format).number(),
             state: bindings::UNWIND_TABLE_UNCHECKED,
-            ..Default::default()
+            ..self.text_info()
         };
 
-        if let Content::Absent(absence) = section.content {
-            info.reason_name = absence.name().as_char_ptr();
-        }
-        match self.verdict {
+        match format.of(&self.verdicts) {
             None => {}
             Some(Verdict::Good(_)) => info.state = bindings::UNWIND_TABLE_GOOD,
             Some(Verdict::Disabled(malformed)) => {
@@ -149,7 +150,72 @@ impl Found {
                 info.reason_name = malformed.reason.name().as_char_ptr();
             }
         }
-        info
+        Some(info)
+    }
+
+    /// The same for C, of a text without a table; none if there is one.
+    fn absence_info(&self) -> Option<bindings::unwind_table_info> {
+        self.section
+            .absence
+            .map(|absence| bindings::unwind_table_info {
+                format: bindings::UNWIND_TABLE_ABSENT,
+                origin: Origin::Discovery.number(),
+                reason_name: absence.name().as_char_ptr(),
+                ..self.text_info()
+            })
+    }
+
+    fn text_info(&self) -> bindings::unwind_table_info {
+        bindings::unwind_table_info {
+            text_start: self.section.text_start,
+            text_end: self.section.text_end,
+            ..Default::default()
+        }
+    }
+
+    /// The same for C, of all tables, or of a text without one: there is one at least.
+    fn infos(&self) -> impl Iterator<Item = bindings::unwind_table_info> + '_ {
+        let tables = Format::ALL.iter().filter_map(|format| self.info(*format));
+
+        Iterator::chain(tables, self.absence_info())
+    }
+
+    /// Puts all that into the places that C has for it. Says how many are used.
+    ///
+    /// # Safety
+    ///
+    /// `infos` must be valid for writing, one for each format.
+    unsafe fn write(&self, infos: *mut bindings::unwind_table_info) -> c_uint {
+        let mut count: c_uint = 0;
+
+        for info in self.infos() {
+            // SAFETY: There is one for each format, and no section has more.
+            unsafe { infos.add(count as usize).write(info) };
+            count = count.wrapping_add(1);
+        }
+        count
+    }
+}
+
+static_assert!(Format::COUNT == bindings::UNWIND_TABLE_FORMATS as usize);
+
+impl Origin {
+    /// Its number, as programs and C know it.
+    fn number(self) -> u32 {
+        match self {
+            Self::Exec => bindings::UNWIND_TABLE_BY_EXEC,
+            Self::Prctl => bindings::UNWIND_TABLE_BY_PRCTL,
+            Self::Discovery => bindings::UNWIND_TABLE_BY_DISCOVERY,
+        }
+    }
+}
+
+impl Format {
+    /// The format with a number, if this kernel reads such tables.
+    fn from_number(number: u32) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.number() == number && format.is_built_in())
     }
 }
 
@@ -158,17 +224,21 @@ impl Section {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if a range is empty, the table has 4 GiB or more, or the format is unknown.
+    /// `EINVAL` if a range is empty, the table has 4 GiB or more, its header is outside of it, or
+    /// the format is unknown.
     fn from_info(info: &bindings::unwind_table_info) -> Result<Self> {
+        let format = Format::from_number(info.format).ok_or(EINVAL)?;
+        let header = match format {
+            Format::SFrame if info.header != 0 => return Err(EINVAL),
+            Format::SFrame => info.table_start,
+            Format::EhFrame => info.header,
+        };
+
         Self::new(
-            info.table_start,
-            info.table_end,
             info.text_start,
             info.text_end,
-            match info.format {
-                bindings::UNWIND_TABLE_SFRAME => Format::SFrame,
-                _ => return Err(EINVAL),
-            },
+            format,
+            Table::new(info.table_start, info.table_end, header).ok_or(EINVAL)?,
             match info.origin {
                 bindings::UNWIND_TABLE_BY_EXEC => Origin::Exec,
                 _ => Origin::Prctl,
@@ -238,7 +308,7 @@ pub unsafe extern "C" fn __unwind_tables_insert(
     )
 }
 
-/// Replaces the table of a section by what was prepared: see `unwind_tables_update()` in the C
+/// Replaces a table of a section by what was prepared: see `unwind_tables_update()` in the C
 /// header.
 ///
 /// # Safety
@@ -259,7 +329,7 @@ pub unsafe extern "C" fn __unwind_tables_replace(
     )
 }
 
-/// Removes a section, of the format that `info` says: see `unwind_tables_unregister()` in the C
+/// Removes a table, of the format that `info` says: see `unwind_tables_unregister()` in the C
 /// header.
 ///
 /// # Safety
@@ -273,61 +343,82 @@ pub unsafe extern "C" fn __unwind_tables_remove(
 ) -> c_int {
     // SAFETY: `mm` keeps its users, and `info` is valid.
     let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
+    let Some(format) = Format::from_number(info.format) else {
+        return EINVAL.to_errno();
+    };
     let removed = registry.and_then(|registry| {
         if registry.is_shared() {
             // Where this fails, the removal waits for memory.
             let _ = registry.unshare(GFP_KERNEL_ACCOUNT);
         }
-        let absent = info.format == bindings::UNWIND_TABLE_ABSENT;
-
-        registry.remove(info.text_start, info.text_end, absent)
+        registry
+            .remove(info.text_start, info.text_end, format)?
+            .info(format)
     });
 
-    errno(removed.ok_or(ENOENT).map(|found| *info = found.info()))
+    errno(removed.ok_or(ENOENT).map(|removed| *info = removed))
 }
 
-/// Finds the first section whose text reaches beyond an address: see `unwind_tables_next()` in the
-/// C header.
+/// Removes the section with this text, whatever it has: see `unwind_tables_check()` in the C
+/// header.
 ///
 /// # Safety
 ///
-/// As for [`__unwind_tables_remove`].
+/// `mm` must point to a `struct mm_struct` that keeps its users until this returns.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_drop(mm: *mut bindings::mm_struct, text_start: usize) {
+    // SAFETY: `mm` keeps its users.
+    let registry = unsafe { Registry::get(slot(mm)) };
+
+    if let Some((registry, section)) =
+        registry.and_then(|registry| Some((registry, registry.find(text_start)?)))
+    {
+        registry.drop_section(&section);
+    }
+}
+
+/// Finds the first section whose text reaches beyond an address: see the C header.
+///
+/// # Safety
+///
+/// `mm` must point to a `struct mm_struct` that keeps its users until this returns; `infos` must be
+/// valid for writing, one for each format.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_next(
     mm: *mut bindings::mm_struct,
     from: usize,
-    info: *mut bindings::unwind_table_info,
-) -> bool {
-    // SAFETY: `mm` keeps its users, and `info` is valid.
-    let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
+    infos: *mut bindings::unwind_table_info,
+) -> c_uint {
+    // SAFETY: `mm` keeps its users.
+    let registry = unsafe { Registry::get(slot(mm)) };
 
     registry
         .and_then(|registry| registry.find_in(from, usize::MAX))
-        .map(|found| *info = found.info())
-        .is_some()
+        // SAFETY: `infos` is one for each format.
+        .map_or(0, |found| unsafe { found.write(infos) })
 }
 
-/// Finds the first section whose text reaches beyond `from`, and whose text or table has a byte in
-/// `start..end`: see `unwind_tables_check()` in the C header.
+/// Finds the first section whose text reaches beyond `from`, and whose text or tables have a byte
+/// in `start..end`: see `unwind_tables_check()` in the C header.
 ///
 /// # Safety
 ///
-/// As for [`__unwind_tables_remove`].
+/// As for [`__unwind_tables_next`].
 #[export]
 pub unsafe extern "C" fn __unwind_tables_touched(
     mm: *mut bindings::mm_struct,
     from: usize,
     start: usize,
     end: usize,
-    info: *mut bindings::unwind_table_info,
-) -> bool {
-    // SAFETY: `mm` keeps its users, and `info` is valid.
-    let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
+    infos: *mut bindings::unwind_table_info,
+) -> c_uint {
+    // SAFETY: `mm` keeps its users.
+    let registry = unsafe { Registry::get(slot(mm)) };
 
     registry
         .and_then(|registry| registry.touched(from, start, end))
-        .map(|found| *info = found.info())
-        .is_some()
+        // SAFETY: `infos` is one for each format.
+        .map_or(0, |found| unsafe { found.write(infos) })
 }
 
 /// Removes what is unmapped: see `unwind_tables_unmap()` in the C header.
@@ -401,25 +492,29 @@ pub unsafe extern "C" fn unwind_tables_lookup_vdso(
     frame: *mut bindings::unwind_user_frame,
     walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
-    // SAFETY: `walk` is valid.
-    let units = unsafe { &mut (*walk).budget };
+    // SAFETY: `walk` is valid, and these are different fields.
+    let (formats, units) = unsafe { (Formats::from_raw(walk), &mut (*walk).budget) };
 
     // SAFETY: `frame` is valid for writing.
-    unsafe { lookup(frame, units, |budget| Vdso::rule(start, ip, budget)) }
+    unsafe {
+        lookup(frame, units, |budget| {
+            Vdso::rule(start, ip, formats, budget)
+        })
+    }
 }
 
-/// Makes the vDSO's table known: see the C header.
+/// Makes the vDSO's tables known: see the C header.
 ///
 /// # Safety
 ///
-/// `table` must point to `len` bytes that stay as they are for ever.
+/// `image` must point to `len` bytes that stay as they are for ever.
 #[export]
-pub unsafe extern "C" fn unwind_tables_set_vdso(table: *const c_void, len: usize, offset: usize) {
-    // SAFETY: There are `len` bytes at `table`, and they stay.
-    let table = unsafe { core::slice::from_raw_parts(table.cast(), len) };
+pub unsafe extern "C" fn unwind_tables_set_vdso(image: *const c_void, len: usize) {
+    // SAFETY: There are `len` bytes at `image`, and they stay.
+    let image = unsafe { core::slice::from_raw_parts(image.cast(), len) };
 
-    if let Err(parse::Error::Malformed(malformed)) = Vdso::set(table, offset) {
-        pr_err!("the vDSO's table: {}\n", malformed.reason.text());
+    if let Err(text) = Vdso::set(image) {
+        pr_err!("the vDSO: {}\n", text);
     }
 }
 

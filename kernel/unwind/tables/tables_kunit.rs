@@ -18,18 +18,53 @@ mod tests {
         },
         registry::Registry,
         section::{
-            Format,
             Origin,
             Section,
             Verdict, //
+        },
+        table::{
+            Format,
+            Table, //
         },
     };
 
     /// How many sections a registry may have here.
     const MOST: usize = 2000;
 
+    /// A section with an SFrame table at these addresses.
+    fn section_at(table: (usize, usize), text: (usize, usize)) -> Result<Section> {
+        section_of(Format::SFrame, table, text)
+    }
+
+    fn section_of(
+        format: Format,
+        (start, end): (usize, usize),
+        text: (usize, usize),
+    ) -> Result<Section> {
+        let table = Table::new(start, end, start).ok_or(EINVAL)?;
+
+        Section::new(text.0, text.1, format, table, Origin::Prctl)
+    }
+
     fn section(start: usize, end: usize) -> Result<Section> {
-        Section::new(0x1000, 0x2000, start, end, Format::SFrame, Origin::Exec)
+        section_at((0x1000, 0x2000), (start, end))
+    }
+
+    /// Where the SFrame table of a section starts.
+    fn table_of(section: &Section) -> Option<usize> {
+        section.table(Format::SFrame).map(Table::start)
+    }
+
+    /// Removes the SFrame table of a text.
+    fn remove(registry: &Registry, start: usize, end: usize) -> Result {
+        registry
+            .remove(start, end, Format::SFrame)
+            .map(|_| ())
+            .ok_or(ENOENT)
+    }
+
+    fn judge(registry: &Registry, section: &Section, verdict: Verdict) -> Result<bool> {
+        registry.judge(section, Format::SFrame, verdict)
     }
 
     fn insert(registry: &Registry, section: Section, most: usize) -> Result {
@@ -42,15 +77,18 @@ mod tests {
 
     /// Where the text starts that holds `pc`.
     fn start(registry: &Registry, pc: usize) -> Option<usize> {
-        registry.find(pc).map(|found| found.section.text_start)
+        registry.find(pc).map(|section| section.text_start)
     }
 
-    /// Whether the table of the text that holds `pc` is known to be malformed.
+    /// Whether the table of `format` of the text that holds `pc` is known to be malformed.
+    fn is_disabled_in(registry: &Registry, pc: usize, format: Format) -> bool {
+        registry
+            .find_in(pc, pc.wrapping_add(1))
+            .is_some_and(|found| matches!(format.of(&found.verdicts), Some(Verdict::Disabled(_))))
+    }
+
     fn is_disabled(registry: &Registry, pc: usize) -> bool {
-        matches!(
-            registry.find(pc).and_then(|found| found.verdict),
-            Some(Verdict::Disabled(_))
-        )
+        is_disabled_in(registry, pc, Format::SFrame)
     }
 
     #[test]
@@ -91,14 +129,7 @@ mod tests {
             (0x1000, 0x2000, 0x40_0000, 0x40_0000),
             (0x1000, 0x2000, 0x40_0001, 0x40_0000),
         ] {
-            let section = Section::new(
-                table_start,
-                table_end,
-                text_start,
-                text_end,
-                Format::SFrame,
-                Origin::Prctl,
-            );
+            let section = section_at((table_start, table_end), (text_start, text_end));
             assert!(section.is_err());
         }
     }
@@ -111,7 +142,7 @@ mod tests {
         insert(&registry, section(0x41_0000, 0x42_0000)?, 2)?;
         let third = section(0x42_0000, 0x43_0000)?;
         assert_eq!(insert(&registry, third, 2), Err(ENOSPC));
-        assert!(registry.remove(0x40_0000, 0x41_0000, false).is_some());
+        assert!(remove(&registry, 0x40_0000, 0x41_0000).is_ok());
         insert(&registry, third, 2)
     }
 
@@ -120,11 +151,11 @@ mod tests {
         let registry = Registry::new(GFP_KERNEL)?;
 
         insert(&registry, section(0x40_0000, 0x41_0000)?, MOST)?;
-        assert!(registry.remove(0x40_0000, 0x40_ffff, false).is_none());
-        assert!(registry.remove(0x40_0001, 0x41_0000, false).is_none());
-        assert!(registry.remove(0x3f_ffff, 0x41_0000, false).is_none());
-        assert!(registry.remove(0x40_0000, 0x41_0000, false).is_some());
-        assert!(registry.remove(0x40_0000, 0x41_0000, false).is_none());
+        assert!(remove(&registry, 0x40_0000, 0x40_ffff).is_err());
+        assert!(remove(&registry, 0x40_0001, 0x41_0000).is_err());
+        assert!(remove(&registry, 0x3f_ffff, 0x41_0000).is_err());
+        assert!(remove(&registry, 0x40_0000, 0x41_0000).is_ok());
+        assert!(remove(&registry, 0x40_0000, 0x41_0000).is_err());
         assert_eq!(registry.len(), 0);
         Ok(())
     }
@@ -133,13 +164,9 @@ mod tests {
     fn unmapped() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
         let add = |start, table| {
-            let section = Section::new(
-                table,
-                table.wrapping_add(0x100),
-                start,
-                start | 0x1000,
-                Format::SFrame,
-                Origin::Exec,
+            let section = section_at(
+                (table, table.wrapping_add(0x100)),
+                (start, start | 0x1000),
             )?;
             insert(&registry, section, MOST)
         };
@@ -177,13 +204,9 @@ mod tests {
                 for at in [tables[nth], tables[nth].wrapping_add(0xfff)] {
                     let registry = Registry::new(GFP_KERNEL)?;
                     for (text, table) in texts.iter().zip(tables) {
-                        let section = Section::new(
-                            table,
-                            table.wrapping_add(0x1000),
-                            *text,
-                            *text | 0x1000,
-                            Format::SFrame,
-                            Origin::Prctl,
+                        let section = section_at(
+                            (table, table.wrapping_add(0x1000)),
+                            (*text, *text | 0x1000),
                         )?;
                         insert(&registry, section, MOST)?;
                     }
@@ -210,29 +233,29 @@ mod tests {
         });
 
         insert(&registry, section(pc, 0x41_0000)?, MOST)?;
-        let old = registry.find(pc).ok_or(ENOENT)?.section;
+        let old = registry.find(pc).ok_or(ENOENT)?;
         let other = Section { id: !old.id, ..old };
-        assert_eq!(registry.judge(&other, malformed), Ok(false));
+        assert_eq!(judge(&registry, &other, malformed), Ok(false));
         assert!(!is_disabled(&registry, pc));
 
-        assert_eq!(registry.judge(&old, malformed), Ok(true));
+        assert_eq!(judge(&registry, &old, malformed), Ok(true));
         assert!(is_disabled(&registry, pc));
         // One who read it before is too late.
-        assert_eq!(registry.judge(&old, malformed), Ok(false));
+        assert_eq!(judge(&registry, &old, malformed), Ok(false));
 
         // A copy starts clean, and what becomes of one is not of the other.
         let copy = registry.copy()?;
         assert_eq!(copy.len(), 1);
         assert!(!is_disabled(&copy, pc));
-        let copied = copy.find(pc).ok_or(ENOENT)?.section;
-        assert_eq!((copied.table, copied.table_len), (0x1000, 0x1000));
-        assert!(copy.remove(pc, 0x41_0000, false).is_some());
+        let copied = copy.find(pc).ok_or(ENOENT)?;
+        assert_eq!(copied.table(Format::SFrame), Table::new(0x1000, 0x2000, 0x1000).as_ref());
+        assert!(remove(&copy, pc, 0x41_0000).is_ok());
         assert!(is_disabled(&registry, pc));
 
         // So does another table of the same text, and the same once more.
         replace(&registry, section(pc, 0x41_0000)?)?;
         assert!(!is_disabled(&registry, pc));
-        assert_eq!(registry.judge(&old, malformed), Ok(false));
+        assert_eq!(judge(&registry, &old, malformed), Ok(false));
         assert_eq!(replace(&registry, section(pc, 0x42_0000)?), Err(ENOENT));
         Ok(())
     }
@@ -248,8 +271,8 @@ mod tests {
         for start in [0x40_0000, 0x41_0000, 0x42_0000] {
             insert(&registry, section(start, start | 0x1000)?, MOST)?;
         }
-        let first = registry.find(0x40_0000).ok_or(ENOENT)?.section;
-        registry.judge(&first, malformed)?;
+        let first = registry.find(0x40_0000).ok_or(ENOENT)?;
+        judge(&registry, &first, malformed)?;
         Ok(registry)
     }
 
@@ -259,7 +282,7 @@ mod tests {
             && [0x40_0000, 0x41_0000, 0x42_0000].iter().all(|pc| {
                 registry
                     .find(*pc)
-                    .is_some_and(|found| found.section.table == 0x1000)
+                    .is_some_and(|section| table_of(&section) == Some(0x1000))
             })
             && registry.find(0x43_0000).is_none()
     }
@@ -275,23 +298,10 @@ mod tests {
         },
         |registry| {
             let text = (0x41_0000, 0x41_1000);
-            replace(
-                registry,
-                Section::new(
-                    0x5000,
-                    0x6000,
-                    text.0,
-                    text.1,
-                    Format::SFrame,
-                    Origin::Prctl,
-                )?,
-            )
+            replace(registry, section_at((0x5000, 0x6000), text)?)
         },
         |registry| {
-            registry
-                .remove(0x42_0000, 0x42_1000, false)
-                .map(|_| ())
-                .ok_or(ENOENT)
+            remove(registry, 0x42_0000, 0x42_1000)
         },
         |registry| {
             registry.unmap(0x42_0800, 0x42_0801);
@@ -316,16 +326,16 @@ mod tests {
             );
             assert_eq!(insert(registry, text, MOST), Err(EEXIST));
             assert_eq!(replace(registry, text), Err(ENOENT));
-            assert!(registry.remove(0x40_0000, 0x40_0fff, false).is_none());
+            assert!(remove(&registry, 0x40_0000, 0x40_0fff).is_err());
             registry.unmap(0x2000, 0x40_0000);
             registry.unmap(0x41_1000, 0x42_0000);
-            let second = registry.find(0x41_0000).ok_or(ENOENT)?.section;
+            let second = registry.find(0x41_0000).ok_or(ENOENT)?;
             let malformed = Malformed {
                 reason: Reason::SFrame(sframe::Reason::Magic),
                 offset: 0,
             };
             assert_eq!(
-                registry.judge(&second, Verdict::Disabled(malformed)),
+                judge(&registry, &second, Verdict::Disabled(malformed)),
                 Ok(true)
             );
             assert!(is_unchanged(registry));
@@ -382,7 +392,7 @@ mod tests {
     fn what_takes_something_away_raises_the_generation() -> Result {
         let registry = three_sections()?;
         let before = registry.generation();
-        let second = registry.find(0x41_0000).ok_or(ENOENT)?.section;
+        let second = registry.find(0x41_0000).ok_or(ENOENT)?;
         let malformed = Verdict::Disabled(Malformed {
             reason: Reason::SFrame(sframe::Reason::Magic),
             offset: 0,
@@ -395,19 +405,19 @@ mod tests {
             Err(EEXIST)
         );
         registry.unmap(0x50_0000, 0x60_0000);
-        assert!(registry.remove(0x50_0000, 0x60_0000, false).is_none());
+        assert!(remove(&registry, 0x50_0000, 0x60_0000).is_err());
         drop(registry.copy()?);
         registry.unshare(GFP_KERNEL)?;
         assert_eq!(registry.generation(), before);
 
         // These do.
-        assert_eq!(registry.judge(&second, malformed), Ok(true));
+        assert_eq!(judge(&registry, &second, malformed), Ok(true));
         let disabled = registry.generation();
         assert!(disabled > before);
         replace(&registry, section(0x41_0000, 0x41_1000)?)?;
         let replaced = registry.generation();
         assert!(replaced > disabled);
-        assert!(registry.remove(0x42_0000, 0x42_1000, false).is_some());
+        assert!(remove(&registry, 0x42_0000, 0x42_1000).is_ok());
         let removed = registry.generation();
         assert!(removed > replaced);
         registry.unmap(0x40_0000, 0x40_0001);
@@ -432,7 +442,7 @@ mod tests {
                 assert!(registry
                     .find_in(found.section.text_end, usize::MAX)
                     .is_none());
-                assert!(registry.remove(start, start | 0x1000, false).is_some());
+                assert!(remove(&registry, start, start | 0x1000).is_ok());
             }
         }
         Ok(())
@@ -483,7 +493,7 @@ mod tests {
         }
         for start in starts() {
             let copy = registry.copy()?;
-            assert!(copy.remove(start, start | 0x1000, false).is_some());
+            assert!(remove(&copy, start, start | 0x1000).is_ok());
             assert!(registry.find(start).is_some());
             registry = copy;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The vDSO's table: one for all processes.
+//! The vDSO's tables: the same for all processes.
 //!
 //! It is part of an image that the kernel maps into processes, and is read in the kernel's own
 //! copy. That cannot fault, and what a process does to its mapping changes nothing for others.
@@ -10,6 +10,7 @@ use kernel::sync::SetOnce;
 use crate::{
     bisect,
     parse::{
+        elf,
         Array,
         Budget,
         Element,
@@ -19,45 +20,109 @@ use crate::{
         Reader,
         Rule, //
     },
-    section::Header, //
+    registry::TARGET,
+    table::{
+        Format,
+        Header,
+        Table, //
+    },
+    walk::Formats,
 };
 
 static VDSO: SetOnce<Vdso> = SetOnce::new();
 
-/// The vDSO's table.
-pub(crate) struct Vdso {
+/// The vDSO's tables, by format.
+pub(crate) struct Vdso([Option<Known>; Format::COUNT]);
+
+/// A table of the vDSO.
+struct Known {
     header: Header,
-    table: KernelMemory,
+    memory: KernelMemory,
     /// Where the table stands, in bytes from the start of the vDSO.
     offset: usize,
 }
 
 impl Vdso {
-    /// Makes it known, once.
+    /// Makes the tables of an image known, once.
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] if it has no good header. Then there is no table.
-    pub(crate) fn set(table: &'static [u8], offset: usize) -> Result<(), Error> {
-        let table = KernelMemory(table);
-        let header = Header::read(&table, table.0.len() as u64)?;
+    /// Why there is no table, or the last one cannot be used.
+    pub(crate) fn set(image: &'static [u8]) -> Result<(), &'static str> {
+        let mut budget = Budget::new(elf::MAX_UNITS);
+        let memory = KernelMemory(image);
+        let elf::Object {
+            sframe, eh_frame, ..
+        } = match elf::object(&memory, image.len() as u64, 0, &TARGET, &mut budget) {
+            Ok(object) => object,
+            Err(elf::Error::Absent(absence)) => return Err(absence.text()),
+            Err(_) => return Err("cannot be read"),
+        };
+        let mut known = [None, None];
+        let mut result = Ok(());
 
-        VDSO.populate(Self {
-            header,
-            table,
-            offset,
-        });
-        Ok(())
+        for (format, segment) in [(Format::SFrame, sframe), (Format::EhFrame, eh_frame)] {
+            let Some(segment) = segment.filter(|_| format.is_built_in()) else {
+                continue;
+            };
+            match Known::new(format, image, segment.offset as usize, segment.len as usize) {
+                Ok(table) => *format.of_mut(&mut known) = Some(table),
+                Err(Error::Malformed(malformed)) => result = Err(malformed.reason.text()),
+                Err(_) => result = Err("cannot be read"),
+            }
+        }
+        VDSO.populate(Self(known));
+        result
     }
 
-    /// The rule that holds at address `pc` if the vDSO starts at address `start`.
-    pub(crate) fn rule(start: usize, pc: usize, budget: &mut Budget) -> Result<Rule, Error> {
+    /// The rule that holds at address `pc` if the vDSO starts at address `start`, from tables of
+    /// these formats.
+    pub(crate) fn rule(
+        start: usize,
+        pc: usize,
+        formats: Formats,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
         let vdso = VDSO.as_ref().ok_or(Error::NotFound)?;
-        // Does not wrap: a process has mapped all of the vDSO there.
-        let table = start.wrapping_add(vdso.offset);
 
-        vdso.header
-            .rule(&vdso.table, table as u64, pc as u64, budget)
+        for format in Format::ALL {
+            let Some(known) = format.of(&vdso.0).as_ref().filter(|_| formats.has(format)) else {
+                continue;
+            };
+            // Does not wrap: a process has mapped all of the vDSO there.
+            let base = start.wrapping_add(known.offset);
+
+            match known.header.rule(&known.memory, base, pc, budget) {
+                Err(Error::NotFound) => {}
+                answer => return answer,
+            }
+        }
+        Err(Error::NotFound)
+    }
+}
+
+impl Known {
+    /// The table of `format` of an image, which has its header, or all of it, in the `len` bytes
+    /// from byte `offset`.
+    fn new(
+        format: Format,
+        image: &'static [u8],
+        offset: usize,
+        len: usize,
+    ) -> Result<Self, Error> {
+        // The records of `.eh_frame` are anywhere: all of the image is the table.
+        let (start, end) = match format {
+            Format::SFrame => (offset, offset.saturating_add(len)),
+            Format::EhFrame => (0, image.len()),
+        };
+        let memory = KernelMemory(image.get(start..end).ok_or(Error::Fault)?);
+        let table = Table::new(start, end, offset).ok_or(Error::Fault)?;
+
+        Ok(Self {
+            header: Header::read(format, &table, &memory)?,
+            memory,
+            offset: start,
+        })
     }
 }
 

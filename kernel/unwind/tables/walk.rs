@@ -12,13 +12,16 @@ use kernel::{
 use crate::{
     parse::Error,
     recent::Recent,
-    section::Section, //
+    section::Section,
+    table::Format, //
 };
 
 /// What the lookups of a stack share: C keeps the room for it.
 pub(crate) struct Walk<'a> {
     /// The section that was found last.
     pub(crate) recent: &'a mut Recent,
+    /// The formats that are used.
+    pub(crate) formats: Formats,
     /// How many more reads may wait for memory.
     pub(crate) waits: &'a Cell<c_uint>,
     /// How often this stack may still look for a table that nobody has registered.
@@ -39,6 +42,7 @@ impl<'a> Walk<'a> {
         unsafe {
             Self {
                 recent: Recent::from_raw(&raw mut (*walk).recent),
+                formats: Formats::from_raw(walk),
                 waits: Cell::from_mut(&mut (*walk).waits),
                 discoveries: &mut (*walk).discoveries,
                 nothing: Nothing(&mut (*walk).nothing),
@@ -54,6 +58,28 @@ impl<'a> Walk<'a> {
     pub(crate) fn begin_discovery(&mut self) -> Result<(), Error> {
         *self.discoveries = self.discoveries.checked_sub(1).ok_or(Error::Budget)?;
         Ok(())
+    }
+}
+
+/// A set of formats: administrators may have switched one off.
+#[derive(Clone, Copy)]
+pub(crate) struct Formats(c_uint);
+
+impl Formats {
+    /// What C keeps for a stack.
+    ///
+    /// # Safety
+    ///
+    /// `walk` must be valid for reading.
+    pub(crate) unsafe fn from_raw(walk: *const bindings::unwind_tables_walk) -> Self {
+        // SAFETY: By the requirement of this function.
+        Self(unsafe { (*walk).formats })
+    }
+
+    /// Whether a format is among them.
+    #[inline]
+    pub(crate) fn has(self, format: Format) -> bool {
+        self.0.wrapping_shr(format.number()) & 1 != 0
     }
 }
 

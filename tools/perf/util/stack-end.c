@@ -27,7 +27,7 @@ static const struct {
 	[PERF_CALLCHAIN_END_DEPTH]	 = { "depth",	    "too many frames" },
 	[PERF_CALLCHAIN_END_BUDGET]	 = { "budget",	    "too much work" },
 	[PERF_CALLCHAIN_END_UNSUPPORTED] = { "unsupported", "32-bit or x32 code" },
-	[9]				 = UNKNOWN_REASON(9),
+	[PERF_CALLCHAIN_END_RULE]	 = { "rule",	    "unsupported rule" },
 	[10]				 = UNKNOWN_REASON(10),
 	[11]				 = UNKNOWN_REASON(11),
 	[12]				 = UNKNOWN_REASON(12),
@@ -99,6 +99,9 @@ int sample__fprintf_stack_end(struct perf_sample *sample, struct thread *thread,
 		break;
 	case PERF_CALLCHAIN_END_MALFORMED:
 		printed += fprintf_object("malformed unwind table of", sample, thread, fp);
+		break;
+	case PERF_CALLCHAIN_END_RULE:
+		printed += fprintf_object("unsupported rule in", sample, thread, fp);
 		break;
 	case PERF_CALLCHAIN_END_BAD_FRAME:
 		printed += fprintf_object("bad frame in", sample, thread, fp);

@@ -78,7 +78,12 @@ fn find(memory: Memory<'_>, input: &Input<'_>) -> Result<Object, Error> {
 
 /// What callers may rely on.
 fn check_object(object: &Object, offset: u64, target: &Target) {
-    let Object { text, table } = object;
+    let Object {
+        text,
+        sframe,
+        eh_frame,
+    } = object;
+    let tables = || sframe.iter().chain(eh_frame);
     let page = |offset: u64| offset / target.page_size;
     let ends = |Segment {
                     offset,
@@ -86,10 +91,11 @@ fn check_object(object: &Object, offset: u64, target: &Target) {
                     len,
                 }: &Segment| [offset + len, address + len];
 
-    for end in [text, table].into_iter().flat_map(ends) {
+    for end in tables().chain([text]).flat_map(ends) {
         assert!(end < 1 << 63);
     }
-    assert!(text.len > 0 && (1..1 << 32).contains(&table.len));
+    assert!(text.len > 0 && tables().next().is_some());
+    assert!(tables().all(|table| (1..1 << 32).contains(&table.len)));
     assert_eq!(
         text.offset % target.page_size,
         text.address % target.page_size

@@ -152,7 +152,7 @@ impl Rule {
     /// Flag: with key B.
     const KEY_B: u8 = 1 << 4;
     /// Flag: the CFA is 8 bytes above where its source and offset are.
-    const CFA_ABOVE: u8 = 1 << 5;
+    pub(crate) const CFA_ABOVE: u8 = 1 << 5;
 
     /// There is no caller: the stack ends here, complete.
     pub(crate) const fn outermost() -> Self {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Looking for the table of a text that nobody has registered, in what the process has mapped.
+//! Looking for the tables of a text that nobody has registered, in what the process has mapped.
 //!
 //! The mapping of the text leads to that with the ELF header of its file, the program headers there
-//! to the table. Nothing is opened or read but the process's own memory. What is read may change,
+//! to the tables. Nothing is opened or read but the process's own memory. What is read may change,
 //! and what is mapped, too, for no lock is held meanwhile. So the mappings are looked at again
 //! when the section is stored, and if anything was unmapped since, it is not.
 //!
@@ -40,10 +40,13 @@ use crate::{
     },
     section::{
         Absence,
-        Format,
         Found,
         Origin,
         Section, //
+    },
+    table::{
+        Format,
+        Table, //
     },
     user_memory::UserMemory,
     walk::Walk, //
@@ -57,19 +60,22 @@ const TRIES: usize = 3;
 
 /// What this kernel runs.
 #[cfg(CONFIG_X86_64)]
-const TARGET: elf::Target = elf::Target::AMD64;
+pub(crate) const TARGET: elf::Target = elf::Target::AMD64;
 
 static_assert!(TARGET.page_size == PAGE_SIZE as u64);
 
 /// What was found about a text, before it is a section of a registry.
 struct Discovered {
     section: Section,
-    /// Where in the file the table is, in bytes.
-    table_offset: u64,
+    /// What of the file has to be mapped where the tables are.
+    parts: Parts,
 }
 
+/// What of a file is mapped where the table of each format is; empty if there is none.
+type Parts = [bindings::unwind_tables_part; Format::COUNT];
+
 impl Registry {
-    /// Looks for the table of the text that holds address `pc`, and makes a section of what it has
+    /// Looks for the tables of the text that holds address `pc`, and makes a section of what it has
     /// found.
     ///
     /// # Errors
@@ -82,14 +88,14 @@ impl Registry {
         pc: usize,
         walk: &mut Walk<'_>,
         budget: &mut Budget,
-    ) -> Result<Found, Error> {
+    ) -> Result<Section, Error> {
         for _ in 0..TRIES {
-            if let Some(found) = self.try_discover(pc, walk, budget)? {
-                return Ok(found);
+            if let Some(section) = self.try_discover(pc, walk, budget)? {
+                return Ok(section);
             }
             // Another thread may have been faster.
-            if let Some(found) = self.find(pc) {
-                return Ok(found);
+            if let Some(section) = self.find(pc) {
+                return Ok(section);
             }
         }
         Err(Error::Fault)
@@ -101,7 +107,7 @@ impl Registry {
         pc: usize,
         walk: &mut Walk<'_>,
         budget: &mut Budget,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<Section>, Error> {
         // Before the mappings are looked at.
         let unmaps = self.unmaps();
         let mut object = bindings::unwind_tables_object::default();
@@ -134,17 +140,14 @@ impl Registry {
         unmaps: u64,
         walk: &Walk<'_>,
         budget: &mut Budget,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<Section>, Error> {
         let stored = match describe(pc, object, walk, budget)? {
             Ok(discovered) => self.store(&discovered, object.most as usize, unmaps),
             Err(absence) => return self.store_absence(object, absence, unmaps),
         };
 
         match stored {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if error == ENODATA => {
-                self.store_absence(object, Absence::NotMapped, unmaps)
-            }
+            Ok(section) => Ok(Some(section)),
             Err(error) if has_changed(error) => Ok(None),
             Err(_) => Err(Error::Fault),
         }
@@ -169,13 +172,13 @@ impl Registry {
         object: &bindings::unwind_tables_object,
         absence: Absence,
         unmaps: u64,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<Section>, Error> {
         let section =
             Section::absent(object.start, object.end, absence).map_err(|_| Error::NotFound)?;
         let store = |section| {
             let discovered = Discovered {
                 section,
-                table_offset: 0,
+                parts: Parts::default(),
             };
 
             self.store(&discovered, MOST_ABSENT, unmaps)
@@ -183,7 +186,7 @@ impl Registry {
 
         // Those beside it may be no text any more.
         match store(self.joined(section)).or_else(|_| store(section)) {
-            Ok(found) => Ok(Some(found)),
+            Ok(section) => Ok(Some(section)),
             Err(error) if has_changed(error) => Ok(None),
             Err(_) => Err(Error::NotFound),
         }
@@ -196,7 +199,7 @@ impl Registry {
         let set = self.set(&rcu);
         let beside = |pc| {
             set.at(pc, &rcu)
-                .filter(|other| other.content == section.content)
+                .filter(|other| other.absence == section.absence)
         };
         let below = section.text_start.checked_sub(1).and_then(beside);
         let above = beside(section.text_end);
@@ -214,10 +217,10 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ENODATA` if the table is not mapped where the file says; others, if that cannot be said
-    /// now: `EAGAIN`, `EACCES`, `EEXIST`, `EINTR`, `ENOMEM`, `ENOSPC`.
+    /// `EAGAIN` or `EEXIST` if something has changed; others, if that cannot be said now: `EACCES`,
+    /// `EINTR`, `ENOMEM`, `ENOSPC`.
     #[inline(never)]
-    fn store(&self, discovered: &Discovered, most: usize, unmaps: u64) -> Result<Found> {
+    fn store(&self, discovered: &Discovered, most: usize, unmaps: u64) -> Result<Section> {
         let section = discovered.section;
         let entry = self.entry(section, walk_flags())?;
         let section = entry.value();
@@ -228,14 +231,11 @@ impl Registry {
 
             self.insert_found(entry, most, unmaps)?;
         }
-        let found = Found {
-            section,
-            verdict: None,
-        };
-
-        // SAFETY: It only looks at what it is given.
-        unsafe { bindings::unwind_tables_discovered(&found.info()) };
-        Ok(found)
+        for info in Found::new(section).infos() {
+            // SAFETY: It only looks at what it is given.
+            unsafe { bindings::unwind_tables_discovered(&info) };
+        }
+        Ok(section)
     }
 
     /// Stores a section that a walk has found, if nothing was unmapped since `unmaps` and there are
@@ -283,17 +283,24 @@ fn has_changed(error: kernel::error::Error) -> bool {
     error == EAGAIN || error == EEXIST
 }
 
-/// Takes the mmap lock, until the result is dropped, if text and table are mapped as is said.
+/// Takes the mmap lock, until the result is dropped, if text and tables are mapped as is said.
 fn lock_mappings(discovered: &Discovered) -> Result<impl Drop> {
-    let section = &discovered.section;
-    let info = Found {
-        section: *section,
-        verdict: None,
-    }
-    .info();
+    let Section {
+        text_start,
+        text_end,
+        ..
+    } = discovered.section;
+    let parts = &discovered.parts;
 
-    // SAFETY: It only looks at what it is given.
-    to_result(unsafe { bindings::unwind_tables_lock_mapped(&info, discovered.table_offset) })?;
+    // SAFETY: It only looks at what it is given, which is so many parts.
+    to_result(unsafe {
+        bindings::unwind_tables_lock_mapped(
+            text_start,
+            text_end,
+            parts.as_ptr(),
+            parts.len() as c_uint,
+        )
+    })?;
     // SAFETY: It has taken the lock.
     Ok(ScopeGuard::new(|| unsafe {
         bindings::unwind_tables_unlock_mapped()
@@ -301,9 +308,6 @@ fn lock_mappings(discovered: &Discovered) -> Result<impl Drop> {
 }
 
 /// What the headers of a file say about the text at address `pc`.
-///
-/// It is not inlined: what it reads may come from a file system, which needs the kernel's stack.
-#[inline(never)]
 fn describe(
     pc: usize,
     object: &bindings::unwind_tables_object,
@@ -316,14 +320,11 @@ fn describe(
     if object.header_len == 0 {
         return Ok(Err(Absence::NoHeader));
     }
-    let memory = UserMemory::new(object.header, walk.waits);
-    let elf::Object { text, table } = match elf::object(
-        &memory,
-        object.header_len as u64,
-        object.offset,
-        &TARGET,
-        budget,
-    ) {
+    let elf::Object {
+        text,
+        sframe,
+        eh_frame,
+    } = match read_headers(object, walk, budget) {
         Ok(found) => found,
         Err(elf::Error::Absent(absence)) => return Ok(Err(Absence::Elf(absence))),
         Err(elf::Error::Fault) => return Err(Error::Fault),
@@ -343,20 +344,85 @@ fn describe(
         .wrapping_add(text.len)
         .wrapping_add(page)
         & !page;
-    let table_start = bias.wrapping_add(table.address);
-    let section = Section::new(
-        table_start as usize,
-        table_start.wrapping_add(table.len) as usize,
+    let mut tables = [None; Format::COUNT];
+    let mut parts = Parts::default();
+    let mut absence = Absence::Elf(elf::Absence::NoTable);
+
+    for (format, segment) in [(Format::SFrame, sframe), (Format::EhFrame, eh_frame)] {
+        let Some(segment) = segment.filter(|_| format.is_built_in()) else {
+            continue;
+        };
+        match find_table(pc, format, bias, &segment)? {
+            Some((table, part)) => {
+                *format.of_mut(&mut tables) = Some(table);
+                *format.of_mut(&mut parts) = part;
+            }
+            None => absence = Absence::NotMapped,
+        }
+    }
+    let section = Section::found(
         object.start.max(text_start as usize),
         object.end.min(text_end as usize),
-        Format::SFrame,
+        tables,
         Origin::Discovery,
     );
 
-    Ok(section
-        .map_err(|_| Absence::NotMapped)
-        .map(|section| Discovered {
-            section,
-            table_offset: table.offset,
-        }))
+    Ok(match section {
+        Ok(Some(section)) => Ok(Discovered { section, parts }),
+        Ok(None) => Err(absence),
+        Err(_) => Err(Absence::NotMapped),
+    })
+}
+
+/// Reads the headers of a file.
+///
+/// It is not inlined: what it reads may come from a file system, which needs the kernel's stack.
+#[inline(never)]
+fn read_headers(
+    object: &bindings::unwind_tables_object,
+    walk: &Walk<'_>,
+    budget: &mut Budget,
+) -> Result<elf::Object, elf::Error> {
+    let memory = UserMemory::new(object.header, walk.waits);
+
+    elf::object(
+        &memory,
+        object.header_len as u64,
+        object.offset,
+        &TARGET,
+        budget,
+    )
+}
+
+/// The table that a segment has, or that is around it; none if it is not mapped where the file
+/// says.
+///
+/// # Errors
+///
+/// [`Error::Fault`] if that cannot be said now.
+fn find_table(
+    pc: usize,
+    format: Format,
+    bias: u64,
+    segment: &elf::Segment,
+) -> Result<Option<(Table, bindings::unwind_tables_part)>, Error> {
+    let start = bias.wrapping_add(segment.address);
+    let mut part = bindings::unwind_tables_part {
+        start: start as usize,
+        end: start.wrapping_add(segment.len) as usize,
+        offset: segment.offset,
+    };
+    // The records are somewhere around their index: no header says how far they reach.
+    let around = format == Format::EhFrame;
+
+    // SAFETY: It changes `part`, and nothing else.
+    match unsafe { bindings::unwind_tables_find_part(pc, around, &mut part) } {
+        0 => {}
+        errno if errno == ENODATA.to_errno() => return Ok(None),
+        _ => return Err(Error::Fault),
+    }
+    // What is too long is used as far as a table can reach.
+    part.end = part.end.min(part.start.saturating_add(u32::MAX as usize));
+
+    Ok(Table::new(part.start, part.end, start as usize).map(|table| (table, part)))
 }

@@ -27,15 +27,18 @@ use kernel::{
 use super::Registry;
 
 use crate::{
+    entry::Entry,
     section::{
         Found,
-        Judged, //
+        Judged,
+        Section, //
     },
     set::{
         Owned,
         Replaced,
         Set, //
     },
+    table::Format,
     tree::Writer,
 };
 
@@ -72,6 +75,12 @@ impl Locked<'_> {
         self.registry
             .find_in(start, end)
             .filter(|found| found.section.has_text(start, end))
+    }
+
+    /// The same, if it has a table.
+    pub(super) fn exact_with_table(&self, start: usize, end: usize) -> Option<Found> {
+        self.exact(start, end)
+            .filter(|found| !found.section.is_absent())
     }
 
     /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
@@ -116,11 +125,42 @@ impl Locked<'_> {
         }
     }
 
+    /// Puts an entry into the place of the section `old`, and lets no walk go on with that.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; then nothing has changed.
+    pub(super) fn replace(&mut self, old: &Found, entry: ARef<Entry<Section>>) -> Result {
+        self.own_set(GFP_KERNEL_ACCOUNT)?
+            .replace(entry, GFP_KERNEL_ACCOUNT)?;
+        self.forget(old);
+        Ok(())
+    }
+
+    /// The flags of what must not fail.
+    fn last_flags() -> Flags {
+        GFP_KERNEL_ACCOUNT | __GFP_NOFAIL
+    }
+
+    /// Puts a section into the place of the one that has the same text. It never fails.
+    pub(super) fn replace_at_last(&mut self, section: Section) {
+        loop {
+            let entry = self.registry.entry(section, Self::last_flags());
+
+            if entry
+                .and_then(|entry| self.own_set_at_last().replace(entry, Self::last_flags()))
+                .is_ok()
+            {
+                break;
+            }
+        }
+    }
+
     /// Like [`Locked::own_set`], but never fails: munmap() can no longer be undone when it removes
     /// sections. `mas_erase()` waits for memory in the same way.
     pub(super) fn own_set_at_last(&mut self) -> Owned<'_> {
         while self.set().is_shared() {
-            let _ = self.own_set(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+            let _ = self.own_set(Self::last_flags());
         }
         // SAFETY: As in `own_set()`.
         unsafe { Owned::new(self.set()) }
@@ -137,11 +177,13 @@ impl Locked<'_> {
         Ok(())
     }
 
-    /// Removes the verdict, if there is one, on a section that was removed, and lets no walk go on
-    /// with that section. It cannot fail.
+    /// Removes the verdicts, if there are any, on a section that was removed, and lets no walk go
+    /// on with that section. It cannot fail.
     pub(super) fn forget(&mut self, gone: &Found) {
-        if gone.verdict.is_some() {
-            self.verdicts().erase(gone.section.text_start);
+        for format in Format::ALL {
+            if format.of(&gone.verdicts).is_some() {
+                self.verdicts(format).erase(gone.section.text_start);
+            }
         }
         self.raise_generation();
     }
@@ -153,9 +195,9 @@ impl Locked<'_> {
         self.registry.generation.fetch_add(1, Release);
     }
 
-    /// The verdicts, to be written to.
-    pub(super) fn verdicts(&mut self) -> Writer<'_, Judged> {
+    /// The verdicts on tables of `format`, to be written to.
+    pub(super) fn verdicts(&mut self, format: Format) -> Writer<'_, Judged> {
         // SAFETY: The lock is held, and `self` is borrowed.
-        unsafe { self.registry.verdicts.writer() }
+        unsafe { format.of(&self.registry.verdicts).writer() }
     }
 }

@@ -2,6 +2,8 @@
 
 //! What a walk does with a registry: it looks up rules, and says what it found out about tables.
 
+use core::cell::Cell;
+
 use kernel::{
     alloc::{
         flags::{
@@ -12,7 +14,10 @@ use kernel::{
     },
     bindings,
     prelude::*,
-    sync::atomic::Acquire, //
+    sync::{
+        atomic::Acquire,
+        rcu, //
+    },
 };
 
 use super::Registry;
@@ -26,12 +31,15 @@ use crate::{
         Rule, //
     },
     section::{
-        Content,
         Found,
-        Header,
         Judged,
         Section,
         Verdict, //
+    },
+    table::{
+        Format,
+        Header,
+        Table, //
     },
     user_memory::UserMemory,
     walk::Walk, //
@@ -49,8 +57,8 @@ pub(super) fn locked_walk_flags() -> Flags {
 }
 
 impl Registry {
-    /// The rule that holds at address `pc`, from the table of the text that this is in. If the
-    /// current process has not registered one, it is looked for.
+    /// The rule that holds at address `pc`, from the tables of the text that this is in. If the
+    /// current process has not registered any, they are looked for.
     ///
     /// Looks first at what `walk` has found last, and leaves there what it found. Reads user
     /// memory.
@@ -66,17 +74,62 @@ impl Registry {
         if walk.recent.at(generation, pc).is_none() {
             self.open(generation, pc, walk, budget)?;
         }
-        let (section, header) = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
-        let memory = UserMemory::new(section.table, walk.waits);
-        let rule = header.rule(&memory, section.table as u64, pc as u64, budget);
+        let found = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
+        let mut nothing = Error::NotFound;
+
+        // What one table cannot say another one may.
+        for format in Format::ALL {
+            if !walk.formats.has(format) {
+                continue;
+            }
+            match self.ask(found, format, pc, walk.waits, budget) {
+                Err(Error::NotFound) => {}
+                Err(error) if error != Error::Budget => {
+                    if nothing == Error::NotFound {
+                        nothing = error;
+                    }
+                }
+                answer => return answer,
+            }
+        }
+        Err(nothing)
+    }
+
+    /// The same, from the table of one format.
+    #[inline]
+    fn ask(
+        &self,
+        found: &mut Found,
+        format: Format,
+        pc: usize,
+        waits: &Cell<c_uint>,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        let Some(table) = found.section.table(format) else {
+            return Err(Error::NotFound);
+        };
+        let verdict = format.of_mut(&mut found.verdicts);
+
+        if verdict.is_none() {
+            *verdict = Some(self.examine_table(&found.section, format, table, waits, budget)?);
+        }
+        let rule = match verdict {
+            Some(Verdict::Good(header)) => {
+                let memory = UserMemory::new(table.start(), waits);
+
+                header.rule(&memory, table.start(), pc, budget)
+            }
+            Some(Verdict::Disabled(malformed)) => return Err(Error::Malformed(*malformed)),
+            None => return Err(Error::NotFound),
+        };
 
         if let Err(Error::Malformed(malformed)) = rule {
-            self.disable(section, malformed);
+            self.disable(&found.section, format, malformed);
         }
         rule
     }
 
-    /// Finds the section whose text holds address `pc`, and its table's header.
+    /// Finds the section whose text holds address `pc`.
     #[inline(never)]
     fn open(
         &self,
@@ -85,66 +138,85 @@ impl Registry {
         walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<(), Error> {
-        let Found { section, verdict } = match self.find(pc) {
-            Some(found) => found,
+        let section = match self.find(pc) {
+            Some(section) => section,
             None => self.discover(pc, walk, budget)?,
         };
 
-        if let Content::Absent(_) = section.content {
+        if section.is_absent() {
             walk.nothing.set_absent(&section);
             return Err(Error::NotFound);
         }
-        let header = self.header(&section, verdict, walk, budget)?;
+        let has = |format: &Format| section.table(*format).is_some() && walk.formats.has(*format);
+        if !Format::ALL.iter().any(has) {
+            let (start, end) = (section.text_start, section.text_end);
 
-        walk.recent.set(generation, section, header);
+            walk.nothing.set_failed(start, end, Error::NotFound);
+            return Err(Error::NotFound);
+        }
+        walk.recent.set(generation, section);
         Ok(())
     }
 
-    /// The header of the table of `section`, read if it was not yet.
-    fn header(
+    /// What is known about a table of `section`; if that is nothing, its header is read.
+    #[inline(never)]
+    fn examine_table(
         &self,
         section: &Section,
-        verdict: Option<Verdict>,
-        walk: &Walk<'_>,
+        format: Format,
+        table: &Table,
+        waits: &Cell<c_uint>,
         budget: &mut Budget,
-    ) -> Result<Header, Error> {
-        match verdict {
-            Some(Verdict::Good(header)) => Ok(header),
-            Some(Verdict::Disabled(malformed)) => Err(Error::Malformed(malformed)),
-            None => {
-                budget.spend(Budget::FIND)?;
-                let memory = UserMemory::new(section.table, walk.waits);
-                let header =
-                    Header::read(&memory, section.table_len.into()).inspect_err(|error| {
-                        if let Error::Malformed(malformed) = error {
-                            self.disable(section, *malformed);
-                        }
-                    })?;
-                // If this fails, the next lookup reads the header again.
-                let _ = self.judge(section, Verdict::Good(header));
-                Ok(header)
+    ) -> Result<Verdict, Error> {
+        if let Some(verdict) = self.verdict(section, format, &rcu::read_lock()) {
+            return Ok(verdict);
+        }
+        budget.spend(Budget::FIND)?;
+        let memory = UserMemory::new(table.start(), waits);
+        match Header::read(format, table, &memory) {
+            Ok(header) => {
+                let good = Verdict::Good(header);
+
+                // If this fails, the next stack reads the header again.
+                let _ = self.judge(section, format, good);
+                Ok(good)
+            }
+            Err(Error::Malformed(malformed)) => {
+                self.disable(section, format, malformed);
+                Ok(Verdict::Disabled(malformed))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Lets nobody use the table of `format` of `section` any more.
+    #[cold]
+    #[inline(never)]
+    fn disable(&self, section: &Section, format: Format, malformed: Malformed) {
+        let disabled = Verdict::Disabled(malformed);
+
+        // If this fails, the next lookup tries again.
+        if let Ok(true) = self.judge(section, format, disabled) {
+            let mut found = Found::new(*section);
+
+            *format.of_mut(&mut found.verdicts) = Some(disabled);
+            if let Some(info) = found.info(format) {
+                // SAFETY: It only looks at what it is given.
+                unsafe { bindings::unwind_tables_disabled(&info) };
             }
         }
     }
 
-    /// Lets nobody use the table of `section` any more.
-    #[cold]
-    fn disable(&self, section: &Section, malformed: Malformed) {
-        // If this fails, the next lookup tries again.
-        if let Ok(true) = self.judge(section, Verdict::Disabled(malformed)) {
-            let found = Found {
-                section: *section,
-                verdict: Some(Verdict::Disabled(malformed)),
-            };
-            // SAFETY: It only looks at what it is given.
-            unsafe { bindings::unwind_tables_disabled(&found.info()) };
-        }
-    }
-
-    /// Adds a verdict to a section, if it is still registered. Says whether it did.
+    /// Adds a verdict on the table of `format` to a section, if that is still registered. Says
+    /// whether it did.
     ///
     /// What is known to be malformed stays so, whoever read something else before or after.
-    pub(crate) fn judge(&self, section: &Section, verdict: Verdict) -> Result<bool> {
+    pub(crate) fn judge(
+        &self,
+        section: &Section,
+        format: Format,
+        verdict: Verdict,
+    ) -> Result<bool> {
         let judged = Judged {
             id: section.id,
             verdict,
@@ -156,11 +228,14 @@ impl Registry {
         };
 
         // Not the addresses: another section may have them by now.
-        if now.section.id != section.id || matches!(now.verdict, Some(Verdict::Disabled(_))) {
+        let is_disabled = matches!(format.of(&now.verdicts), Some(Verdict::Disabled(_)));
+        if now.section.id != section.id || is_disabled {
             return Ok(false);
         }
         let at = section.text_start;
-        locked.verdicts().put(at, at, entry, locked_walk_flags())?;
+        locked
+            .verdicts(format)
+            .put(at, at, entry, locked_walk_flags())?;
         if matches!(verdict, Verdict::Disabled(_)) {
             locked.raise_generation();
         }

@@ -210,16 +210,31 @@ const FOUND: Expected = found(0x1010, 0x2010, 0x1825);
 const fn found(offset: u64, address: u64, len: u64) -> Expected {
     Ok(Object {
         text: segment(offset, address, len),
-        table: segment(0x3148, 0x4148, 0x5c),
+        sframe: Some(TABLE),
+        eh_frame: None,
     })
 }
 
-/// The library's text, and this table.
-const fn with_table(offset: u64, address: u64, len: u64) -> Expected {
+/// The library's table.
+const TABLE: Segment = segment(0x3148, 0x4148, 0x5c);
+
+/// The library's text, and these tables.
+const fn with_tables(sframe: Option<Segment>, eh_frame: Option<Segment>) -> Expected {
     Ok(Object {
         text: segment(0x1010, 0x2010, 0x1825),
-        table: segment(offset, address, len),
+        sframe,
+        eh_frame,
     })
+}
+
+/// The library's text, and this SFrame table.
+const fn with_table(offset: u64, address: u64, len: u64) -> Expected {
+    with_tables(Some(segment(offset, address, len)), None)
+}
+
+/// The library's text, and this index of an `.eh_frame` table.
+const fn with_index(offset: u64, address: u64, len: u64) -> Expected {
+    with_tables(None, Some(segment(offset, address, len)))
 }
 
 #[rustfmt::skip]
@@ -383,7 +398,7 @@ const LIBRARY_VECTORS: &[Vector] = &[
         (0x89, &[0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
     ], AT, NO_TEXT),
     // The table: program header at 0x158.
-    each("not PT_GNU_SFRAME", 0x158, &[(0x00, 0x53), (0x55, 0xff)], AT, NO_TABLE),
+    each("not PT_GNU_SFRAME", 0x158, &[(0x00, 0x4f), (0x51, 0x53), (0x55, 0xff)], AT, NO_TABLE),
     each("not PT_GNU_SFRAME", 0x159, &[(0x00, 0xe4), (0xe6, 0xff)], AT, NO_TABLE),
     each("not PT_GNU_SFRAME", 0x15a, &[(0x00, 0x73), (0x75, 0xff)], AT, NO_TABLE),
     each("not PT_GNU_SFRAME", 0x15b, &[(0x00, 0x63), (0x65, 0xff)], AT, NO_TABLE),
@@ -414,6 +429,71 @@ const LIBRARY_VECTORS: &[Vector] = &[
     with("wraps in memory", &[
         (0x168, &[0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
     ], AT, TABLE_RANGE),
+    // An index instead.
+    with("PT_GNU_EH_FRAME", &[(0x158, &[0x50])], AT, with_index(0x3148, 0x4148, 0x5c)),
+    with("PT_GNU_EH_FRAME, any flags", &[
+        (0x158, &[0x50]),
+        (0x15c, &[0xff; 4]),
+    ], AT, with_index(0x3148, 0x4148, 0x5c)),
+    with("an empty index", &[(0x158, &[0x50]), (0x178, &[0x00])], AT, TABLE_RANGE),
+    with("an index of one byte", &[
+        (0x158, &[0x50]),
+        (0x178, &[0x01]),
+    ], AT, with_index(0x3148, 0x4148, 0x1)),
+    with("an index of 4 GiB less a byte", &[
+        (0x158, &[0x50]),
+        (0x178, &[0xff; 4]),
+    ], AT, with_index(0x3148, 0x4148, 0xffff_ffff)),
+    with("an index of 4 GiB", &[
+        (0x158, &[0x50]),
+        (0x178, &[0x00, 0x00, 0x00, 0x00, 0x01]),
+    ], AT, TABLE_RANGE),
+    with("an index that ends at the last address", &[
+        (0x158, &[0x50]),
+        (0x168, &[0xa3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]),
+    ], AT, with_index(0x3148, 0x7fff_ffff_ffff_ffa3, 0x5c)),
+    with("an index that ends one further", &[
+        (0x158, &[0x50]),
+        (0x168, &[0xa4, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]),
+    ], AT, TABLE_RANGE),
+    // Both, with the second one at 0x190.
+    with("a table and an index", &[
+        (0x190, &[0x50]),
+        (0x199, &[0x32]),
+        (0x1a1, &[0x42]),
+        (0x1b0, &[0x10]),
+    ], AT, with_tables(Some(TABLE), Some(segment(0x3200, 0x4200, 0x10)))),
+    with("an index and a table", &[
+        (0x158, &[0x50]),
+        (0x190, &[0x54]),
+        (0x199, &[0x32]),
+        (0x1a1, &[0x42]),
+        (0x1b0, &[0x10]),
+    ], AT, with_tables(Some(segment(0x3200, 0x4200, 0x10)), Some(TABLE))),
+    with("a table, and an index that cannot be used", &[(0x190, &[0x50])], AT, FOUND),
+    with("a table that cannot be used, and an index", &[
+        (0x178, &[0x00]),
+        (0x190, &[0x50]),
+        (0x199, &[0x32]),
+        (0x1a1, &[0x42]),
+        (0x1b0, &[0x10]),
+    ], AT, with_index(0x3200, 0x4200, 0x10)),
+    with("neither can be used", &[(0x178, &[0x00]), (0x190, &[0x50])], AT, TABLE_RANGE),
+    with("two indexes", &[
+        (0x158, &[0x50]),
+        (0x190, &[0x50]),
+        (0x199, &[0x32]),
+        (0x1a1, &[0x42]),
+        (0x1b0, &[0x10]),
+    ], AT, with_index(0x3148, 0x4148, 0x5c)),
+    with("two indexes, and no bytes in the first", &[
+        (0x158, &[0x50]),
+        (0x178, &[0x00]),
+        (0x190, &[0x50]),
+        (0x199, &[0x32]),
+        (0x1a1, &[0x42]),
+        (0x1b0, &[0x10]),
+    ], AT, with_index(0x3200, 0x4200, 0x10)),
     // A second table at 0x190; and which of two reasons is told.
     with("a second table", &[
         (0x190, &[0x54]),
@@ -518,7 +598,8 @@ const THIRD: Expected = program(0x1800, 0x50_1800, 0x1000);
 const fn program(offset: u64, address: u64, len: u64) -> Expected {
     Ok(Object {
         text: segment(offset, address, len),
-        table: segment(0x3010, 0x40_3010, 0x80),
+        sframe: Some(segment(0x3010, 0x40_3010, 0x80)),
+        eh_frame: None,
     })
 }
 

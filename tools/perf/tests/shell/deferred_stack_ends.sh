@@ -41,6 +41,7 @@ late
 6 - 400010 400020
 7 - 400010
 8 - 400010
+9 - 400010 7f0000000010
 11 - 400010
 0 - 400010
 lost
@@ -76,6 +77,7 @@ cat > "${dir}/expected" << EOF
 2 frames [stack ends: more than 2 frames]
 1 frames [stack ends: too much work]
 1 frames [stack ends: 32-bit or x32 code]
+2 frames [stack ends: unsupported rule in libfoo.so]
 1 frames [stack ends: unknown reason 11]
 1 frames
 0 frames [stack ends: user part missing]
@@ -90,23 +92,24 @@ perf script -i - -F comm,ip,sym,dso < "${perfdata}" 2> /dev/null | awk '
 
 cat > "${dir}/expected" << EOF
 Deferred stacks:
-                         samples:         19  (100.0%)
-                        complete:          3  ( 15.8%)
-               complete, guessed:          1  (  5.3%)
-                  no information:          4  ( 21.1%)
-               unreadable memory:          1  (  5.3%)
-                 malformed table:          1  (  5.3%)
-                       bad frame:          2  ( 10.5%)
-                 too many frames:          1  (  5.3%)
-                   too much work:          1  (  5.3%)
-              32-bit or x32 code:          1  (  5.3%)
-               unknown reason 11:          1  (  5.3%)
-               user part missing:          2  ( 10.5%)
-                        not said:          1  (  5.3%)
-                         guessed:          2  ( 10.5%)
-               ends in libfoo.so:          5  ( 26.3%)
-                    ends in prog:          2  ( 10.5%)
-               ends in [unknown]:          1  (  5.3%)
+                         samples:         20  (100.0%)
+                        complete:          3  ( 15.0%)
+               complete, guessed:          1  (  5.0%)
+                  no information:          4  ( 20.0%)
+               unreadable memory:          1  (  5.0%)
+                 malformed table:          1  (  5.0%)
+                       bad frame:          2  ( 10.0%)
+                 too many frames:          1  (  5.0%)
+                   too much work:          1  (  5.0%)
+              32-bit or x32 code:          1  (  5.0%)
+                unsupported rule:          1  (  5.0%)
+               unknown reason 11:          1  (  5.0%)
+               user part missing:          2  ( 10.0%)
+                        not said:          1  (  5.0%)
+                         guessed:          2  ( 10.0%)
+               ends in libfoo.so:          6  ( 30.0%)
+                    ends in prog:          2  ( 10.0%)
+               ends in [unknown]:          1  (  5.0%)
 EOF
 perf report -i - --stats --stdio < "${perfdata}" 2> /dev/null |
 	sed -n '/^Deferred stacks:$/,$p' |
@@ -121,6 +124,7 @@ cat > "${dir}/expected" << EOF
 1 too much work
 1 unknown reason 11
 1 unreadable memory
+1 unsupported rule
 2 bad frame
 2 user part missing
 3 complete

@@ -253,7 +253,7 @@ TEST_F(discover, switched_off)
 		SKIP(return, "only root may switch it off");
 	ASSERT_LE(0, fd);
 	ASSERT_LT(0, pread(fd, was, sizeof(was) - 1, 0));
-	EXPECT_STREQ("3\n", was);
+	EXPECT_STREQ("7\n", was);
 	ASSERT_EQ(0, object_make(&self->object));
 
 	/* What is registered is still used. */
@@ -266,7 +266,7 @@ TEST_F(discover, switched_off)
 	EXPECT_EQ(1, pwrite(fd, "2", 1, 0));
 	EXPECT_WALK(WALK_LOST, object_text(&self->object));
 	EXPECT_EQ(0, tables_count());
-	EXPECT_EQ(-1, pwrite(fd, "4", 1, 0));
+	EXPECT_EQ(-1, pwrite(fd, "8", 1, 0));
 
 	EXPECT_EQ(strlen(was), pwrite(fd, was, strlen(was), 0));
 	EXPECT_WALK(WALK_FOUND, object_text(&self->object));

@@ -333,7 +333,7 @@ static void rule(time_t end, bool root)
 			changed = false;
 		} else if (root && one_in(8)) {
 			if (one_in(2))
-				write_sysctl(SWITCH, below(4));
+				write_sysctl(SWITCH, below(8));
 			else
 				write_sysctl(LIMIT, limits[below(ARRAY_SIZE(limits))]);
 			changed = true;

@@ -122,7 +122,7 @@ TEST_F(prctl, unknown_formats_and_flags)
 		table = self->good;
 		table.format = 0;
 		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
-		table.format = UNWIND_TABLE_SFRAME + 1;
+		table.format = UNWIND_TABLE_EH_FRAME + 1;
 		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
 		table = self->good;
 		table.flags = 1;
@@ -133,14 +133,15 @@ TEST_F(prctl, unknown_formats_and_flags)
 }
 
 static_assert(sizeof(struct unwind_table) == UNWIND_TABLE_SIZE_VER0, "size");
-static_assert(UNWIND_TABLE_SIZE_VER0 == 48, "size");
+static_assert(UNWIND_TABLE_SIZE_VER0 == 56, "size");
 static_assert(offsetof(struct unwind_table, text_end) == 8, "layout");
 static_assert(offsetof(struct unwind_table, table_start) == 16, "layout");
 static_assert(offsetof(struct unwind_table, table_end) == 24, "layout");
-static_assert(offsetof(struct unwind_table, format) == 32, "layout");
-static_assert(offsetof(struct unwind_table, flags) == 36, "layout");
-static_assert(offsetof(struct unwind_table, state) == 40, "layout");
-static_assert(offsetof(struct unwind_table, origin) == 44, "layout");
+static_assert(offsetof(struct unwind_table, header) == 32, "layout");
+static_assert(offsetof(struct unwind_table, format) == 40, "layout");
+static_assert(offsetof(struct unwind_table, flags) == 44, "layout");
+static_assert(offsetof(struct unwind_table, state) == 48, "layout");
+static_assert(offsetof(struct unwind_table, origin) == 52, "layout");
 
 TEST_F(prctl, what_enumerate_fills_in_is_zero)
 {
@@ -548,7 +549,7 @@ static int drop_capability(int capability)
 
 TEST_F(prctl, who_may_set_what)
 {
-	int error = write_string(USED_SYSCTL, "3");
+	int error = write_string(USED_SYSCTL, "7");
 	pid_t pid;
 
 	if (error)
@@ -561,13 +562,13 @@ TEST_F(prctl, who_may_set_what)
 
 		EXPECT_EQ(0, drop_capability(CAP_SYS_ADMIN));
 		EXPECT_EQ(-EPERM, write_string(USED_SYSCTL, "0"));
-		EXPECT_EQ(3, read_number(USED_SYSCTL));
+		EXPECT_EQ(7, read_number(USED_SYSCTL));
 		snprintf(text, sizeof(text), "%ld", most);
 		EXPECT_EQ(0, write_string(MAX_SYSCTL, text));
 		_exit(0);
 	}
 	EXPECT_TRUE(ended_well(pid));
-	EXPECT_EQ(3, read_number(USED_SYSCTL));
+	EXPECT_EQ(7, read_number(USED_SYSCTL));
 }
 
 TEST_F(prctl, the_usual_limit)

@@ -491,7 +491,7 @@ static void test_switch(void)
 
 	ENTER();
 	good = use_tables("0") && !sample_entry_without();
-	good = use_tables("3") && good;
+	good = use_tables("7") && good;
 	ksft_test_result(good && !sample_entry(),
 			 "the table is not used if tables are switched off\n");
 	LEAVE();

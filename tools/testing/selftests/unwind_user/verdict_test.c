@@ -396,8 +396,8 @@ TEST_F(verdict, an_administrator_switches_tables_off)
 	struct unwind_table found;
 	int unregister, again, error;
 
-	ASSERT_EQ(3, read_number(USED_SYSCTL));
-	error = write_string(USED_SYSCTL, "3");
+	ASSERT_EQ(7, read_number(USED_SYSCTL));
+	error = write_string(USED_SYSCTL, "7");
 	if (error)
 		SKIP(return, "cannot write %s: errno %d", USED_SYSCTL, -error);
 	ASSERT_EQ(0, do_register(&self->good));
@@ -407,7 +407,7 @@ TEST_F(verdict, an_administrator_switches_tables_off)
 	/* Only the use of tables is off. */
 	unregister = do_unregister(&self->good);
 	again = do_register(&self->good);
-	ASSERT_EQ(0, write_string(USED_SYSCTL, "3"));
+	ASSERT_EQ(0, write_string(USED_SYSCTL, "7"));
 	on = walk(&self->sampler, self->place.text);
 
 	EXPECT_EQ(WALK_LOST, off);
@@ -415,8 +415,8 @@ TEST_F(verdict, an_administrator_switches_tables_off)
 	EXPECT_EQ(0, unregister);
 	EXPECT_EQ(0, again);
 	EXPECT_EQ(WALK_FOUND, on);
-	EXPECT_EQ(3, read_number(USED_SYSCTL));
-	EXPECT_EQ(-EINVAL, write_string(USED_SYSCTL, "4"));
+	EXPECT_EQ(7, read_number(USED_SYSCTL));
+	EXPECT_EQ(-EINVAL, write_string(USED_SYSCTL, "8"));
 }
 
 /* --- The published example --- */

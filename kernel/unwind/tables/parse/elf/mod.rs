@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! ELF: where the unwind table of an executable file is.
+//! ELF: where the unwind tables of an executable file are.
 //!
 //! A file that is mapped says it itself. It starts with a header, which says where the program
 //! headers are; each of those is about a segment:
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! [`object()`] is told a place in the file that is executed, and reads both, each byte once. It
-//! finds the segment that holds the place, and that of the table. The loader adds one number to all
-//! addresses of a file, so where the one is in memory, the other one's place follows.
+//! finds the segment that holds the place, and those of tables. The loader adds one number to all
+//! addresses of a file, so where the one is in memory, the places of the others follow.
 //!
 //! The bytes are user memory: they need not be those of the file. So what is found here is but what
 //! they say. Who uses it sees to it that this part of the file is mapped there, and nothing else.

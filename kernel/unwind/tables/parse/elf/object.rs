@@ -30,17 +30,20 @@ pub(crate) const READ: u32 = 8;
 /// Units that it costs to find an object at most, in a file of [`MAX_HEADERS`] program headers.
 pub(crate) const MAX_UNITS: u32 = READ * (1 + MAX_HEADERS.div_ceil(BLOCK) as u32);
 
-/// A part of a file that is executed, and the table about it.
+/// A part of a file that is executed, and the tables about it: one of them at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
     /// The executable segment. Its pages have the place that was asked for, itself maybe not: there
     /// may be padding before it and behind.
     pub(crate) text: Segment,
     /// The SFrame table: `PT_GNU_SFRAME`. It has less than 4 GiB.
-    pub(crate) table: Segment,
+    pub(crate) sframe: Option<Segment>,
+    /// The index of the `.eh_frame` table: `PT_GNU_EH_FRAME`. It has less than 4 GiB. The table is
+    /// around it, in what is mapped with it.
+    pub(crate) eh_frame: Option<Segment>,
 }
 
-/// Finds the executable segment of a file that holds byte `offset` of it, and the file's table.
+/// Finds the executable segment of a file that holds byte `offset` of it, and the file's tables.
 ///
 /// Byte 0 of what `reader` reads is the first one of the ELF header; `len` bytes of the file are
 /// mapped from there on, and no others are read. Nothing is read twice, but where a file lets its
@@ -48,7 +51,7 @@ pub(crate) struct Object {
 ///
 /// Several segments may claim the byte. The first one that has it in the file counts; if there is
 /// none, the first one that has another byte of the same page. One that no loader can map as it
-/// says is passed over. So are tables, as long as a good one follows.
+/// says is passed over. So are tables, as long as a good one of the kind follows.
 ///
 /// Each read costs [`READ`] units, which are taken from `budget` before. They are at most
 /// [`MAX_UNITS`].
@@ -117,8 +120,12 @@ struct Search {
     text: Option<Segment>,
     /// The first one that has another byte of its page.
     near: Option<Segment>,
-    /// The first table that can be used; or why those that were seen cannot, if any were.
-    table: Result<Segment, Absence>,
+    /// The first SFrame table that can be used.
+    sframe: Option<Segment>,
+    /// The first index of an `.eh_frame` table that can be used.
+    eh_frame: Option<Segment>,
+    /// Why there is no table, if there is none: those that were seen cannot be used, if any were.
+    no_table: Absence,
 }
 
 impl Search {
@@ -128,16 +135,27 @@ impl Search {
             page_size,
             text: None,
             near: None,
-            table: Err(Absence::NoTable),
+            sframe: None,
+            eh_frame: None,
+            no_table: Absence::NoTable,
         }
     }
 
     /// Looks at the next program header.
     fn see(&mut self, header: &ProgramHeader) {
-        if header.is_text() {
-            self.see_text(header);
-        } else if header.is_table() && self.table.is_err() {
-            self.table = header.table().ok_or(Absence::TableRange);
+        let table = if header.is_text() {
+            return self.see_text(header);
+        } else if header.is_sframe() {
+            &mut self.sframe
+        } else if header.is_eh_frame() {
+            &mut self.eh_frame
+        } else {
+            return;
+        };
+
+        *table = table.or_else(|| header.table());
+        if table.is_none() {
+            self.no_table = Absence::TableRange;
         }
     }
 
@@ -158,9 +176,13 @@ impl Search {
     fn object(&self) -> Result<Object, Absence> {
         let text = self.text.or(self.near).ok_or(Absence::NoText)?;
 
+        if self.sframe.is_none() && self.eh_frame.is_none() {
+            return Err(self.no_table);
+        }
         Ok(Object {
             text,
-            table: self.table?,
+            sframe: self.sframe,
+            eh_frame: self.eh_frame,
         })
     }
 }

@@ -58,6 +58,8 @@ impl Header {
     const LOAD: u32 = 1;
     /// `PT_GNU_SFRAME`: an SFrame table, in what is mapped.
     const SFRAME: u32 = 0x6474_e554;
+    /// `PT_GNU_EH_FRAME`: the index of an `.eh_frame` table, beside that.
+    const EH_FRAME: u32 = 0x6474_e550;
     /// `PF_X`.
     const EXECUTABLE: u32 = 0x1;
     /// Below this all segments end.
@@ -93,9 +95,14 @@ impl Header {
         self.kind == Self::LOAD && self.flags & Self::EXECUTABLE != 0
     }
 
-    /// Whether this is about a table.
-    pub(super) fn is_table(&self) -> bool {
+    /// Whether this is about an SFrame table.
+    pub(super) fn is_sframe(&self) -> bool {
         self.kind == Self::SFRAME
+    }
+
+    /// Whether this is about the index of an `.eh_frame` table.
+    pub(super) fn is_eh_frame(&self) -> bool {
+        self.kind == Self::EH_FRAME
     }
 
     /// The segment, if it is one that can be mapped in pages of `page_size` bytes.

@@ -142,15 +142,17 @@ pub(crate) fn object(
     };
     let text = texts.iter().find(exact).or(texts.iter().find(in_pages));
 
-    let mut tables = entries.iter().filter(|entry| entry.kind == 0x6474_e554);
-    let absence = match tables.clone().next() {
-        Some(_) => Absence::TableRange,
-        None => Absence::NoTable,
-    };
-    let table = tables.find(|entry| entry.is_good_table());
+    let text = text.ok_or(Absence::NoText)?.segment();
 
-    Ok(Object {
-        text: text.ok_or(Absence::NoText)?.segment(),
-        table: table.ok_or(absence)?.segment(),
-    })
+    // `PT_GNU_SFRAME` and `PT_GNU_EH_FRAME`.
+    let kinds = [0x6474_e554, 0x6474_e550];
+    let [sframe, eh_frame] = kinds.map(|kind| {
+        let mut tables = entries.iter().filter(|entry| entry.kind == kind);
+        tables.find(|entry| entry.is_good_table()).map(Entry::segment)
+    });
+    match sframe.or(eh_frame) {
+        Some(_) => Ok(Object { text, sframe, eh_frame }),
+        None if entries.iter().any(|entry| kinds.contains(&entry.kind)) => Err(Absence::TableRange),
+        None => Err(Absence::NoTable),
+    }
 }

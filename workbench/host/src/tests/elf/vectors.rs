@@ -298,11 +298,12 @@ fn other_targets() {
             address: 0x7_1010,
             len: 0x1825,
         },
-        table: Segment {
+        sframe: Some(Segment {
             offset: 0x3148,
             address: 0x4148,
             len: 0x5c,
-        },
+        }),
+        eh_frame: None,
     });
     for offset in [0, 0xfff, 0x1010, 0x3000, 0xffff] {
         assert_eq!(object_at(offset), found);

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stacks by .eh_frame: what a table may say, together with one of SFrame, and
+ * tables that mean no good. RACE_SECONDS says how long a table changes.
+ */
+#include "../kselftest_harness.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "tables.h"
+#include "scene.h"
+#include "eh_frame.h"
+
+#define SWITCH		"/proc/sys/kernel/unwind_tables"
+/* What perf shows of a stack at most is not more than this. */
+#define MOST_FRAMES	510
+
+FIXTURE(eh_frame) {
+	struct scene scene;
+};
+
+FIXTURE_SETUP(eh_frame)
+{
+	int error;
+
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	error = -scene_make(&self->scene);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, error);
+	ASSERT_EQ(0, error);
+	error = -eh_register(&self->scene);
+	if (error == EINVAL)
+		SKIP(return, "no CONFIG_UNWIND_USER_EH_FRAME");
+	ASSERT_EQ(0, error);
+}
+
+FIXTURE_TEARDOWN(eh_frame)
+{
+}
+
+/* How the table is described in /proc; "" if it is not there. */
+static const char *state_of(const struct unwind_table *table)
+{
+	static struct line lines[16];
+	struct line *line = line_of(lines, proc_lines(getpid(), lines, 16), table);
+
+	return line ? line->state : "";
+}
+
+#define EXPECT_END(expected)	EXPECT_EQ(PERF_CALLCHAIN_END_##expected, self->scene.chain.end)
+
+/* --- Rules --- */
+
+/* The tests can fail: what no rule says does not happen. */
+TEST_F(eh_frame, without_a_rule)
+{
+	WORD(0x00) = RETURN(1);
+	EXPECT_NO_CALLERS();
+	EXPECT_END(NO_INFO);
+	EH_CFI(NOP);
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(COMPLETE);
+	EXPECT_STREQ("good", state_of(&self->scene.ranges));
+}
+
+TEST_F(eh_frame, rows)
+{
+	/* The call is the instruction before the address that it returns to. */
+	EH_CFI(DEF_CFA_OFFSET(16), ADVANCE(3), DEF_CFA_OFFSET(24));
+	EH_CFI(ADVANCE(RETURN_OFFSET - 1), DEF_CFA_OFFSET(32), ADVANCE(1), DEF_CFA_OFFSET(48));
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	WORD(0x08) = RETURN(1);
+	WORD(0x28) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_END(COMPLETE);
+}
+
+TEST_F(eh_frame, frame_pointers)
+{
+	/* Saved, and then used; twice. */
+	EH_CFI(DEF_CFA_OFFSET(16), SAVED(RBP, 2), ADVANCE(1), DEF_CFA(RBP, 16));
+	EH_CFI(DEF_CFA(RBP, 16), SAVED(RBP, 2));
+	EH_CFI(DEF_CFA(RBP, 16));
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	REGS.bp = AT(0x40);
+	WORD(0x40) = AT(0x13000);
+	WORD(0x48) = RETURN(1);
+	WORD(0x13000) = AT(0x13100);
+	WORD(0x13008) = RETURN(2);
+	WORD(0x13108) = RETURN(3);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+}
+
+/* What is below the stack pointer is still there in a leaf, at the very start, too. */
+TEST_F(eh_frame, red_zone)
+{
+	EH_CFI(SAVED(RBP, 3));
+	EH_CFI(DEF_CFA(RBP, 16));
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	REGS.sp = AT(0x10);
+	WORD(0x00) = AT(0x80);
+	WORD(0x10) = RETURN(1);
+	WORD(0x88) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	/* Below that is no stack. */
+	REGS.sp = AT(0x08);
+	WORD(0x08) = RETURN(1);
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME);
+}
+
+TEST_F(eh_frame, other_registers)
+{
+	/* A function that aligns its stack: the CFA is in a register, then on the stack. */
+	EH_CFI(DEF_CFA(R10, 0));
+	EH_CFI(0x0f, 3, 0x76, 0x78, 0x06);	/* def_cfa_expression: breg6 -8, deref */
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	REGS.r10 = AT(0x100);
+	REGS.bp = AT(0x1000);
+	WORD(0xf8) = RETURN(1);
+	WORD(0xff8) = AT(0x2000);
+	WORD(0x1ff8) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+}
+
+/* Where the caller's stack pointer was stored by hand. */
+TEST_F(eh_frame, cfa_above)
+{
+	/* def_cfa_expression: breg7 16, deref, plus_uconst 8 */
+	EH_CFI(0x0f, 5, 0x77, 16, 0x06, 0x23, 8);
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	WORD(0x10) = AT(0x200);
+	WORD(0x200) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(COMPLETE);
+}
+
+/* S without the kernel's frame: the caller's address is exact. */
+TEST_F(eh_frame, signal_without_a_frame)
+{
+	EH_SIGNAL(NOP);
+	EH_CFI(DEF_CFA_OFFSET(24));
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	/* One byte before begins another function. */
+	WORD(0x00) = scene_function(&self->scene, 1);
+	WORD(0x18) = RETURN(2);
+	EXPECT_CALLERS(scene_function(&self->scene, 1), RETURN(2));
+}
+
+/* --- What is not supported --- */
+
+TEST_F(eh_frame, unsupported)
+{
+	EH_CFI(0x0f, 2, 0x77, 8);		/* an expression that adds only */
+	EH_CFI(0x0f, 3, 0x77, 8, 0x94);		/* or reads less than a word */
+	EH_CFI(DEF_CFA(RSP, 16));
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	WORD(0x08) = RETURN(3);
+	REGS.ip = scene_function(&self->scene, 1);
+	memcpy((void *)REGS.ip, scene_code, sizeof(scene_code));
+	EXPECT_NO_CALLERS();
+	EXPECT_END(RULE);
+	EXPECT_STREQ("good", state_of(&self->scene.ranges));
+	/* Others are as good as before. */
+	REGS.ip = scene_function(&self->scene, 2);
+	memcpy((void *)REGS.ip, scene_code, sizeof(scene_code));
+	EXPECT_CALLERS(RETURN(3));
+	EXPECT_END(COMPLETE);
+}
+
+/* A frame pointer may still lead on. */
+TEST_F(eh_frame, unsupported_and_a_frame_pointer)
+{
+	EH_CFI(0x0f, 3, 0x77, 8, 0x94);
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	REGS.bp = AT(0x100);
+	WORD(0x108) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_TRUE(self->scene.chain.guessed);
+}
+
+/* --- Two tables --- */
+
+/* Another table for the same text, of SFrame, which knows the first function. */
+static struct unwind_table add_sframe(struct scene *scene, int cfa)
+{
+	struct hand_table *table = (struct hand_table *)(scene->table + SCENE_TABLE - PAGE);
+	struct unwind_table sframe = ranges(scene->text, SCENE_TEXT, table, PAGE);
+
+	*table = table_for(table, scene->text);
+	table->index[0].size = FUNCTION_SIZE;
+	table->row_cfa = cfa;
+	/* What .eh_frame has ends before. */
+	do_unregister(&scene->ranges);
+	scene->ranges.table_end = sframe.table_start;
+	do_register(&scene->ranges);
+	return sframe;
+}
+
+TEST_F(eh_frame, sframe_is_asked_first)
+{
+	struct unwind_table sframe = add_sframe(&self->scene, 16), all[4];
+
+	EH_CFI(NOP);
+	EH_CFI(DEF_CFA_OFFSET(24));
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	REGS.bp = 1;
+	WORD(0x00) = RETURN(2);
+	WORD(0x08) = RETURN(1);
+	WORD(0x20) = RETURN(2);
+	EXPECT_CALLERS(RETURN(2));
+	ASSERT_EQ(0, do_register(&sframe));
+	EXPECT_EQ(-EEXIST, do_register(&sframe));
+	EXPECT_EQ(-EEXIST, do_register(&self->scene.ranges));
+	/* The first function by the one, the others by the other. */
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_END(COMPLETE);
+
+	ASSERT_EQ(2, tables_list(all, ARRAY_SIZE(all)));
+	EXPECT_EQ(UNWIND_TABLE_SFRAME, all[0].format);
+	EXPECT_EQ(0, all[0].header);
+	EXPECT_TRUE(same_ranges(&sframe, &all[0]));
+	EXPECT_EQ(UNWIND_TABLE_EH_FRAME, all[1].format);
+	EXPECT_EQ(self->scene.ranges.header, all[1].header);
+	EXPECT_TRUE(same_ranges(&self->scene.ranges, &all[1]));
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(UNWIND_TABLE_GOOD, all[i].state);
+		EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, all[i].origin);
+	}
+
+	/* Each goes without the other. */
+	ASSERT_EQ(0, do_unregister(&sframe));
+	EXPECT_EQ(-ENOENT, do_unregister(&sframe));
+	EXPECT_CALLERS(RETURN(2));
+	ASSERT_EQ(0, do_register(&sframe));
+	ASSERT_EQ(0, do_unregister(&self->scene.ranges));
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO);
+	EXPECT_EQ(1, tables_count());
+}
+
+TEST_F(eh_frame, a_malformed_one_goes_alone)
+{
+	struct unwind_table sframe = add_sframe(&self->scene, 16);
+
+	EH_CFI(NOP);
+	EH_CFI(DEF_CFA_OFFSET(24));
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	REGS.bp = 1;
+	WORD(0x00) = RETURN(2);
+	WORD(0x08) = RETURN(1);
+	WORD(0x20) = RETURN(2);
+	((struct hand_table *)sframe.table_start)->version = 2;
+	ASSERT_EQ(0, do_register(&sframe));
+	EXPECT_CALLERS(RETURN(2));
+	EXPECT_END(COMPLETE);
+	EXPECT_STREQ(VERSION_STATE, state_of(&sframe));
+	EXPECT_STREQ("good", state_of(&self->scene.ranges));
+
+	/* The other way round. */
+	((struct hand_table *)sframe.table_start)->version = 3;
+	ASSERT_EQ(0, do_update(&sframe));
+	eh_header(&self->scene)->version = 2;
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(MALFORMED);
+	EXPECT_STREQ("good", state_of(&sframe));
+	EXPECT_STREQ("disabled:version@0x80", state_of(&self->scene.ranges));
+}
+
+TEST_F(eh_frame, an_administrator_switches_it_off)
+{
+	struct unwind_table sframe = add_sframe(&self->scene, 16);
+	long was = read_number(SWITCH);
+	char text[24];
+	int error;
+
+	EH_CFI(NOP);
+	EH_CFI(UNDEFINED(RETURN_ADDRESS));
+	REGS.bp = 1;
+	WORD(0x00) = RETURN(1);
+	WORD(0x08) = RETURN(1);
+	ASSERT_EQ(7, was);
+	error = write_string(SWITCH, "3");
+	if (error)
+		SKIP(return, "cannot write %s: errno %d", SWITCH, -error);
+	EXPECT_NO_CALLERS();
+	EXPECT_END(NO_INFO);
+	ASSERT_EQ(0, do_register(&sframe));
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO);
+	snprintf(text, sizeof(text), "%ld", was);
+	ASSERT_EQ(0, write_string(SWITCH, text));
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(COMPLETE);
+}
+
+/* --- Tables that mean no good --- */
+
+/* Break the table of one function, be sampled, and see what is said about it. */
+#define EXPECT_REFUSED(state, change) do {				\
+	struct eh_fde *fde __attribute__((unused));			\
+	struct eh_header *header = eh_header(&self->scene);		\
+	unsigned char *cie __attribute__((unused)) = self->scene.table;	\
+									\
+	EH_NO_RULES();							\
+	fde = EH_CFI(NOP, NOP, NOP, NOP, NOP, NOP, NOP, NOP);		\
+	change;								\
+	EXPECT_NO_CALLERS();						\
+	EXPECT_END(MALFORMED);						\
+	EXPECT_STREQ(state, state_of(&self->scene.ranges));		\
+	(void)header;							\
+} while (0)
+
+TEST_F(eh_frame, refused)
+{
+	WORD(0x00) = RETURN(1);
+	EXPECT_REFUSED("disabled:version@0x80", header->version = 2);
+	EXPECT_REFUSED("disabled:index-encoding@0x82", header->count_encoding = 0x04);
+	EXPECT_REFUSED("disabled:index-encoding@0x83", header->index_encoding = 0x33);
+	/* More than there can be: the table ends before. */
+	EXPECT_REFUSED("disabled:layout@0x84", header->count = -1);
+	EXPECT_REFUSED("disabled:layout@0x84", header->count = SCENE_TABLE / 8);
+	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = SCENE_TABLE);
+	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = -EH_HEADER - 1);
+	/* Lengths that wrap, or are of another kind. */
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 0xffffffff);
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 0xfffffff0);
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = SCENE_TABLE);
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 3);
+	EXPECT_REFUSED("disabled:not-fde@0x28c", fde->length = 0);
+	EXPECT_REFUSED("disabled:not-fde@0x28c", fde->cie = 0);
+	/* CIEs that are not there, or none; and one that is its own FDE. */
+	EXPECT_REFUSED("disabled:cie-place@0x290", fde->cie = 0x291);
+	EXPECT_REFUSED("disabled:cie-place@0x290", fde->cie = -4);
+	EXPECT_REFUSED("disabled:not-cie@0x28c", fde->cie = 4);
+	EXPECT_REFUSED("disabled:length@0x0", memset(cie, 0xff, 4));
+	EXPECT_REFUSED("disabled:not-cie@0x0", cie[4] = 1);
+	EXPECT_REFUSED("disabled:start@0x294", fde->start++);
+	EXPECT_REFUSED("disabled:state@0x29d", fde->program[0] = 0x0b);
+	/* An operand behind the end, and numbers without one. */
+	EXPECT_REFUSED("disabled:record-end@0x2a5", fde->program[7] = 0x0e);
+	EXPECT_REFUSED("disabled:record-end@0x2a5",
+		       (fde->program[0] = 0x0e, memset(fde->program + 1, 0x80, 7)));
+}
+
+/* An index that is not sorted, where a search sees it. */
+TEST_F(eh_frame, unsorted)
+{
+	struct eh_header *header = eh_header(&self->scene);
+
+	for (int i = 0; i < 8; i++)
+		EH_CFI(NOP);
+	header->index[4].start = header->index[0].start;
+	header->index[2].start = header->index[7].start;
+	WORD(0x00) = RETURN(1);
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(0, strncmp("disabled:", state_of(&self->scene.ranges), 9));
+}
+
+/* The longest program that there is room for; frames of a word, all in it. */
+TEST_F(eh_frame, the_longest_programs)
+{
+	static unsigned char program[SCENE_TABLE - EH_FDES - PAGE];
+	unsigned long *stack = (unsigned long *)self->scene.stack;
+
+	/* Advances by nothing. */
+	memset(program, ADVANCE(0), sizeof(program));
+	EH_CFI(NOP);
+	eh_add(&self->scene, EH_CIE, program, sizeof(program));
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = RETURN(1);
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(2, self->scene.chain.nr);
+	EXPECT_END(BUDGET);
+
+	/* With a shorter one it gets further, and another stack has as much as before. */
+	for (int i = 0; i < 2; i++) {
+		EH_NO_RULES();
+		EH_CFI(NOP);
+		eh_add(&self->scene, EH_CIE, program, 20000);
+		EXPECT_EQ(NULL, scene_sample(&self->scene));
+		EXPECT_LT(4, self->scene.chain.nr);
+		EXPECT_GT(32, self->scene.chain.nr);
+		EXPECT_END(BUDGET);
+	}
+	EH_NO_RULES();
+	EH_CFI(NOP);
+	EH_CFI(NOP);
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	EXPECT_END(DEPTH);
+}
+
+TEST_F(eh_frame, states_without_end)
+{
+	static unsigned char program[65536];
+
+	memset(program, REMEMBER, sizeof(program));
+	eh_add(&self->scene, EH_CIE, program, sizeof(program));
+	WORD(0x00) = RETURN(1);
+	EXPECT_NO_CALLERS();
+	EXPECT_END(RULE);
+	EXPECT_STREQ("good", state_of(&self->scene.ranges));
+}
+
+static struct {
+	struct scene *scene;
+	bool stop;
+	unsigned long writes;
+} rewriting;
+
+/* Write what may be a table, and what is none. */
+static void *rewrite(void *unused)
+{
+	struct scene *scene = rewriting.scene;
+	unsigned int seed = 1;
+
+	while (!__atomic_load_n(&rewriting.stop, __ATOMIC_RELAXED)) {
+		size_t at = rand_r(&seed) % (EH_FDES + 128);
+
+		/* Seldom in the header: then the table is of no use for long. */
+		if (rand_r(&seed) % 64 && at >= EH_HEADER && at < EH_HEADER + 8)
+			continue;
+		__atomic_store_n(&scene->table[at], rand_r(&seed), __ATOMIC_RELAXED);
+		/* Some stacks are whole. */
+		if (__atomic_add_fetch(&rewriting.writes, 1, __ATOMIC_RELAXED) % 8 == 0)
+			usleep(1000);
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(eh_frame, a_table_that_changes, 600)
+{
+	unsigned long samples = 0, whole = 0, *stack = (unsigned long *)self->scene.stack;
+	const char *seconds = getenv("RACE_SECONDS");
+	time_t end = time(NULL) + (seconds ? atoi(seconds) : 5);
+	static unsigned char good[PAGE];
+	pthread_t thread;
+
+	EH_CFI(NOP);
+	EH_CFI(NOP);
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = RETURN(1);
+	memcpy(good, self->scene.table, sizeof(good));
+	rewriting.scene = &self->scene;
+	rewriting.stop = false;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, rewrite, NULL));
+	while (time(NULL) < end || samples < 100) {
+		struct chain *chain = &self->scene.chain;
+		const char *error = scene_sample(&self->scene);
+
+		ASSERT_EQ(NULL, error);
+		ASSERT_GE(MOST_FRAMES, chain->nr);
+		ASSERT_EQ(REGS.ip + SCENE_SYSCALL, chain->ips[0]);
+		for (unsigned int i = 1; i < chain->nr; i++)
+			ASSERT_GT(1UL << 56, chain->ips[i]);
+		whole += chain->nr == MOST_FRAMES;
+		if (samples++ % 4 == 0)
+			memcpy(self->scene.table, good, sizeof(good));
+	}
+	__atomic_store_n(&rewriting.stop, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	ksft_print_msg("%lu stacks, %lu whole, %lu bytes written\n", samples, whole,
+		       rewriting.writes);
+	EXPECT_LT(0, whole);
+	EXPECT_LT(whole, samples);
+	EXPECT_LT(0, rewriting.writes);
+	memcpy(self->scene.table, good, sizeof(good));
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+}
+
+/* --- The call --- */
+
+TEST_F(eh_frame, headers_are_in_their_tables)
+{
+	struct unwind_table table = self->scene.ranges;
+
+	ASSERT_EQ(0, do_unregister(&table));
+	table.header = 0;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	table.header = table.table_start - 1;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	table.header = table.table_end;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	/* Its bytes are not looked at. */
+	table.header = table.table_end - 1;
+	self->scene.ranges.header = table.header;
+	EXPECT_EQ(0, do_register(&table));
+	EXPECT_NO_CALLERS();
+	EXPECT_STREQ("disabled:truncated@0x200000", state_of(&table));
+	ASSERT_EQ(0, do_unregister(&table));
+
+	table.format = UNWIND_TABLE_SFRAME;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	table.header = 0;
+	EXPECT_EQ(0, do_register(&table));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Stock programs at their normal work: a function for each, which is run in a
+# directory of its own in the guest's memory. `prepare_NAME`, where there is one,
+# makes what the program needs before it is recorded.
+
+# Each takes some seconds under software emulation.
+PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust)
+
+lines() { # NUMBER
+	awk -v n="$1" 'BEGIN { srand(1); for (i = 0; i < n; i++)
+		printf "%08x %s %d\n", rand() * 2 ^ 31, substr("abcdefghijklmnopqrstuvwxyz", 1 + rand() * 20, 6), i }'
+}
+
+run_python3() {
+	python3 -c '
+import collections, json, re, zlib
+
+def tree(depth):
+    return {"name": "n%d" % depth, "of": [tree(depth - 1) for _ in range(3)]} if depth else depth
+
+def depth(node):
+    return 1 + max(map(depth, node["of"])) if isinstance(node, dict) else 0
+
+for _ in range(6):
+    text = json.dumps(tree(6), indent=1)
+    again = json.loads(text)
+    words = collections.Counter(re.findall(r"\w+", text))
+    print(depth(again), len(zlib.compress(text.encode())), sorted(words, key=lambda w: (-words[w], w))[:3])
+'
+}
+
+run_bash() {
+	bash -c '
+fib() { local n=$1; if ((n < 2)); then result=$n; else
+	fib $((n - 1)); local a=$result; fib $((n - 2)); result=$((a + result)); fi; }
+for ((i = 0; i < 3; i++)); do fib 13; done
+declare -A seen
+for ((i = 0; i < 3000; i++)); do
+	word=${i//[357]/x}; seen[$word]=$((${seen[$word]:-0} + 1))
+	[[ $word =~ ^x+([0-9]*)$ ]] && last=${BASH_REMATCH[1]}
+done
+echo "$result ${#seen[@]} $last" $(echo sub | tr a-z A-Z)
+'
+}
+
+run_perl() {
+	perl -e '
+use strict; use warnings;
+my %count;
+for my $round (1 .. 4) {
+	my $text = join " ", map { sprintf "%x-%s", $_ * 7919 % 65537, "ab" x ($_ % 5) } 1 .. 6000;
+	$count{$1}++ while $text =~ /\b([0-9a-f]+)-(?:ab)*/g;
+	my @sorted = sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count;
+	(my $copy = $text) =~ s/([a-f])(\d)/$2$1/g;
+	print scalar(@sorted), " ", length $copy, "\n";
+}
+'
+}
+
+run_gdb() {
+	gdb -nx -batch -ex 'info line main' -ex 'disassemble main' -ex 'info scope main' \
+		-ex 'list main' -ex 'info types .' -ex 'info functions .' -ex 'info variables .' \
+		-ex 'ptype std::string' -ex "disassemble /s main" "$STOCK/throw"
+}
+
+prepare_tar() { lines 60000 >lines; }
+run_tar() { tar -I 'xz -1 -T2' -cf lines.tar.xz lines && tar -xOf lines.tar.xz | tail -n 1; }
+
+prepare_git() {
+	git init -q -b main .
+	git config user.name nobody
+	git config user.email nobody@example.com
+	mkdir d
+	lines 20000 | split -l 50 - d/
+}
+run_git() {
+	git add -A && git commit -q -m one
+	for file in d/a?; do sort -o "$file" "$file"; done
+	git commit -q -a -m two
+	git log -p --stat | tail -n 1
+	git gc -q
+	git fsck
+}
+
+prepare_sort() { lines 100000 >lines; }
+run_sort() { LC_ALL=C.UTF-8 sort -k2,2 -k1,1n --parallel=2 lines | tail -n 1; }
+
+run_openssl() {
+	openssl speed -seconds 1 -bytes 4096 sha256 aes-128-cbc rsa2048 ecdsap256
+	openssl speed -seconds 1 -bytes 4096 -evp chacha20-poly1305
+}
+
+prepare_gcc() {
+	{
+		echo '#include <stdio.h>'
+		echo '#include <stdlib.h>'
+		for ((i = 0; i < 15; i++)); do
+			echo "int f$i(int *a, int n) { int s = $i; for (int i = 0; i < n; i++)"
+			echo "	s += a[i] * (s ^ $i) > 3 ? a[i % ($i + 1)] : printf(\"%d\", s); return s; }"
+		done
+	} >code.c
+	printf '%s\n' '#include <map>' '#include <string>' '#include <vector>' \
+		'std::map<std::string, std::vector<int>> m;' \
+		'int f(const std::string &s) { m[s].push_back(1); return m.size(); }' >code.cc
+}
+run_gcc() { gcc -O2 -c -o code.o code.c && g++ -O1 -c -o code2.o code.cc; }
+
+prepare_xz() { lines 60000 >lines; }
+run_xz() { xz -3 -k -T2 lines && xz -dc lines.xz | tail -n 1; }
+
+run_throw() { "$STOCK/throw" 700; }
+
+run_rust() { "$STOCK/rust" 12; }
