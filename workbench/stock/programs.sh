@@ -13,23 +13,7 @@ lines() { # NUMBER
 		printf "%08x %s %d\n", rand() * 2 ^ 31, substr("abcdefghijklmnopqrstuvwxyz", 1 + rand() * 20, 6), i }'
 }
 
-run_python3() {
-	python3 -c '
-import collections, json, re, zlib
-
-def tree(depth):
-    return {"name": "n%d" % depth, "of": [tree(depth - 1) for _ in range(3)]} if depth else depth
-
-def depth(node):
-    return 1 + max(map(depth, node["of"])) if isinstance(node, dict) else 0
-
-for _ in range(6):
-    text = json.dumps(tree(6), indent=1)
-    again = json.loads(text)
-    words = collections.Counter(re.findall(r"\w+", text))
-    print(depth(again), len(zlib.compress(text.encode())), sorted(words, key=lambda w: (-words[w], w))[:3])
-'
-}
+run_python3() { python3 "$WORKBENCH/stock/python.py" 8; }
 
 run_bash() {
 	bash -c '

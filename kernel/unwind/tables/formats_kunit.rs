@@ -55,8 +55,7 @@ mod tests {
         for format in formats {
             *format.of_mut(&mut tables) = Some(table(*format.of(&TABLES))?);
         }
-        let section =
-            Section::found(TEXT.0, TEXT.1, tables, Origin::Discovery)?.ok_or(EINVAL)?;
+        let section = Section::found(TEXT.0, TEXT.1, tables, Origin::Discovery)?.ok_or(EINVAL)?;
         let unmaps = registry.unmaps();
 
         registry.insert_found(registry.entry(section, GFP_KERNEL)?, MOST, unmaps)

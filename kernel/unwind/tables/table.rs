@@ -36,6 +36,12 @@ impl Format {
     /// about it, the next one may.
     pub(crate) const ALL: [Self; Self::COUNT] = [Self::SFrame, Self::EhFrame];
 
+    /// The first of them, which nobody can switch off alone.
+    pub(crate) const FIRST: Self = Self::SFrame;
+
+    /// The others.
+    pub(crate) const OTHERS: [Self; Self::COUNT - 1] = [Self::EhFrame];
+
     /// Whether this kernel reads such tables.
     pub(crate) const fn is_built_in(self) -> bool {
         match self {
@@ -157,7 +163,7 @@ impl Header {
     }
 
     /// The rule that holds at address `pc`, from the table that stands at address `base`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rule<R: Reader>(
         &self,
         reader: &R,
@@ -168,7 +174,22 @@ impl Header {
         match self {
             Self::SFrame(header) => header.rule(reader, base as u64, pc as u64, budget),
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(header) => header.rule(reader, base as u64, pc as u64, budget),
+            Self::EhFrame(header) => rule_by_eh_frame(header, reader, base, pc, budget),
         }
     }
+}
+
+/// As [`Header::rule`].
+///
+/// It is not inlined: it needs more of the kernel's stack, which those by SFrame need not.
+#[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
+#[inline(never)]
+fn rule_by_eh_frame<R: Reader>(
+    header: &eh_frame::Header<Machine>,
+    reader: &R,
+    base: usize,
+    pc: usize,
+    budget: &mut Budget,
+) -> Result<Rule, Error> {
+    header.rule(reader, base as u64, pc as u64, budget)
 }

@@ -164,10 +164,7 @@ mod tests {
     fn unmapped() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
         let add = |start, table| {
-            let section = section_at(
-                (table, table.wrapping_add(0x100)),
-                (start, start | 0x1000),
-            )?;
+            let section = section_at((table, table.wrapping_add(0x100)), (start, start | 0x1000))?;
             insert(&registry, section, MOST)
         };
 
@@ -248,7 +245,10 @@ mod tests {
         assert_eq!(copy.len(), 1);
         assert!(!is_disabled(&copy, pc));
         let copied = copy.find(pc).ok_or(ENOENT)?;
-        assert_eq!(copied.table(Format::SFrame), Table::new(0x1000, 0x2000, 0x1000).as_ref());
+        assert_eq!(
+            copied.table(Format::SFrame),
+            Table::new(0x1000, 0x2000, 0x1000).as_ref()
+        );
         assert!(remove(&copy, pc, 0x41_0000).is_ok());
         assert!(is_disabled(&registry, pc));
 
@@ -300,9 +300,7 @@ mod tests {
             let text = (0x41_0000, 0x41_1000);
             replace(registry, section_at((0x5000, 0x6000), text)?)
         },
-        |registry| {
-            remove(registry, 0x42_0000, 0x42_1000)
-        },
+        |registry| remove(registry, 0x42_0000, 0x42_1000),
         |registry| {
             registry.unmap(0x42_0800, 0x42_0801);
             Ok(())

@@ -104,12 +104,7 @@ impl Vdso {
 impl Known {
     /// The table of `format` of an image, which has its header, or all of it, in the `len` bytes
     /// from byte `offset`.
-    fn new(
-        format: Format,
-        image: &'static [u8],
-        offset: usize,
-        len: usize,
-    ) -> Result<Self, Error> {
+    fn new(format: Format, image: &'static [u8], offset: usize, len: usize) -> Result<Self, Error> {
         // The records of `.eh_frame` are anywhere: all of the image is the table.
         let (start, end) = match format {
             Format::SFrame => (offset, offset.saturating_add(len)),

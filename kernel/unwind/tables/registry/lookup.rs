@@ -42,7 +42,10 @@ use crate::{
         Table, //
     },
     user_memory::UserMemory,
-    walk::Walk, //
+    walk::{
+        Formats,
+        Walk, //
+    },
 };
 
 /// How a walk allocates: it can do without, and nobody should be killed for it.
@@ -75,14 +78,35 @@ impl Registry {
             self.open(generation, pc, walk, budget)?;
         }
         let found = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
-        let mut nothing = Error::NotFound;
 
-        // What one table cannot say another one may.
-        for format in Format::ALL {
-            if !walk.formats.has(format) {
+        match self.ask(found, Format::FIRST, pc, walk.waits, budget) {
+            Err(error) if error != Error::Budget => {
+                let formats = walk.formats;
+
+                self.ask_others(error, found, formats, pc, walk.waits, budget)
+            }
+            answer => answer,
+        }
+    }
+
+    /// The same, from the tables of the other formats, after the first one has yielded an error:
+    /// what one table cannot say another one may. If none can, that is said which was more than
+    /// that there is nothing.
+    #[inline(never)]
+    fn ask_others(
+        &self,
+        mut nothing: Error,
+        found: &mut Found,
+        formats: Formats,
+        pc: usize,
+        waits: &Cell<c_uint>,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        for format in Format::OTHERS {
+            if !formats.has(format) {
                 continue;
             }
-            match self.ask(found, format, pc, walk.waits, budget) {
+            match self.ask(found, format, pc, waits, budget) {
                 Err(Error::NotFound) => {}
                 Err(error) if error != Error::Budget => {
                     if nothing == Error::NotFound {
@@ -96,7 +120,7 @@ impl Registry {
     }
 
     /// The same, from the table of one format.
-    #[inline]
+    #[inline(always)]
     fn ask(
         &self,
         found: &mut Found,

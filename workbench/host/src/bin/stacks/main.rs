@@ -3,7 +3,7 @@
 //! Judges and shows the stacks that perf recorded.
 //!
 //! `stacks report` compares two recordings of the same program: one without
-//! its unwind table, and one with it.
+//! unwind tables, and one with them.
 
 mod flame;
 mod profile;
@@ -30,7 +30,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compare recordings of a program without and with its unwind table.
+    /// Compare recordings of a program without and with unwind tables.
     ///
     /// Prints stacks of the same kind side by side, the share of complete ones, where the
     /// others end, and, as its last line, 'complete before: N % after: N % samples: N', with
@@ -50,8 +50,8 @@ struct Report {
     #[arg(long, value_name = "FILE")]
     after: PathBuf,
 
-    /// The function the process starts in: a stack that reaches it is complete, unless the
-    /// kernel says otherwise.
+    /// The functions the process starts in, separated by commas: a stack that reaches one of
+    /// them is complete, unless the kernel says otherwise.
     #[arg(long, value_name = "FUNCTION", default_value = "_start")]
     entry: String,
 
@@ -64,9 +64,17 @@ struct Report {
     )]
     comm: Vec<String>,
 
+    /// What the second recording has and the first has not.
+    #[arg(long, value_name = "TEXT", default_value = "the table")]
+    what: String,
+
     /// Where the flame graphs before.svg and after.svg are written.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+
+    /// What stands before the names of these files.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    prefix: String,
 }
 
 fn main() -> ExitCode {
@@ -92,11 +100,19 @@ impl Report {
 
         fs::create_dir_all(&self.out)
             .with_context(|| format!("cannot make {}", self.out.display()))?;
-        self.graph("before.svg", "Without the table", &before)?;
-        self.graph("after.svg", "With the table", &after)?;
+        let headings = [
+            format!("Without {}", self.what),
+            format!("With {}", self.what),
+        ];
+        for (name, heading, profile) in [
+            ("before.svg", &headings[0], &before),
+            ("after.svg", &headings[1], &after),
+        ] {
+            self.graph(&format!("{}{name}", self.prefix), heading, profile)?;
+        }
 
         io::stdout()
-            .write_all(show::report(&before, &after).as_bytes())
+            .write_all(show::report(&headings, &before, &after).as_bytes())
             .context("cannot print the report")
     }
 

@@ -52,7 +52,7 @@ impl Counts {
 }
 
 impl<'a> Profile<'a> {
-    /// Samples of a program that starts in the function `entry`.
+    /// Samples of a program that starts in one of the functions `entry`, separated by commas.
     pub fn new(samples: Vec<Sample<'a>>, entry: &'a str) -> Self {
         Self { samples, entry }
     }
@@ -64,7 +64,7 @@ impl<'a> Profile<'a> {
             && sample
                 .user
                 .last()
-                .is_some_and(|frame| frame.symbol == self.entry)
+                .is_some_and(|frame| self.entry.split(',').any(|entry| entry == frame.symbol))
     }
 
     /// Counts the samples.

@@ -16,8 +16,8 @@ const BOTTOM: usize = 5;
 /// How many ends of stacks are shown.
 const ENDS: usize = 5;
 
-/// The whole report; its last line is for programs to read.
-pub fn report(before: &Profile<'_>, after: &Profile<'_>) -> String {
+/// The whole report, with a heading for each recording; its last line is for programs to read.
+pub fn report(headings: &[String; 2], before: &Profile<'_>, after: &Profile<'_>) -> String {
     let typical = after.typical();
     let top = typical.as_ref().and_then(|t| t.shape.first());
     let typical_before = before.typical_in(top.copied().unwrap_or_default());
@@ -26,8 +26,8 @@ pub fn report(before: &Profile<'_>, after: &Profile<'_>) -> String {
     let mut out = String::new();
     side_by_side(
         &mut out,
-        &stack("Without the table", typical_before.as_ref()),
-        &stack("With the table", typical.as_ref()),
+        &stack(&headings[0], typical_before.as_ref()),
+        &stack(&headings[1], typical.as_ref()),
     );
     out.push('\n');
     table(
@@ -170,6 +170,7 @@ mod tests {
     fn report_of(before: &[&[&str]], after: &[&[&str]]) -> String {
         let (before, after) = (samples(before), samples(after));
         report(
+            &["Without it", "With it"].map(String::from),
             &Profile::new(parse(&before).unwrap(), "_start"),
             &Profile::new(parse(&after).unwrap(), "_start"),
         )

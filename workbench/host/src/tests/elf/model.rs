@@ -148,10 +148,16 @@ pub(crate) fn object(
     let kinds = [0x6474_e554, 0x6474_e550];
     let [sframe, eh_frame] = kinds.map(|kind| {
         let mut tables = entries.iter().filter(|entry| entry.kind == kind);
-        tables.find(|entry| entry.is_good_table()).map(Entry::segment)
+        tables
+            .find(|entry| entry.is_good_table())
+            .map(Entry::segment)
     });
     match sframe.or(eh_frame) {
-        Some(_) => Ok(Object { text, sframe, eh_frame }),
+        Some(_) => Ok(Object {
+            text,
+            sframe,
+            eh_frame,
+        }),
         None if entries.iter().any(|entry| kinds.contains(&entry.kind)) => Err(Absence::TableRange),
         None => Err(Absence::NoTable),
     }
