@@ -6,6 +6,7 @@
 # makes what the program needs before it is recorded.
 
 # Each takes some seconds under software emulation.
+# shellcheck disable=SC2034 # by those who include this
 PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust)
 
 lines() { # NUMBER

@@ -10,7 +10,8 @@
 //! - `user_memory` and `bisect`, with C files beside them, are the only ones that read user memory.
 //! - `layout` asserts that C and Rust mean the same by a rule.
 //! - `vdso` has the tables that no process registers.
-//! - `table` has what there is of each format: a new one is a folder of `parse`, and a variant there.
+//! - `table` has what there is of each format: another one is a folder of [`parse`] and a variant
+//!   there.
 //! - `walk` and `recent` are what the lookups of a stack share.
 //! - `registry`, `set`, `tree` and `entry` are the only places that know about locks and lifetimes:
 //!   what an address space has, the sections that it shares with others, and what they are in.

@@ -12,14 +12,15 @@
 #define EH_HEADER	128
 #define EH_FDES		(EH_HEADER + 12 + 8 * SCENE_FUNCTIONS)
 
-/* Instructions, with operands that are below 64. */
+/* Instructions; operands follow, of a byte each if they are below 64. */
 #define ADVANCE(n)		(0x40 | (n))
-#define SAVED(reg, n)		(0x80 | (reg)), (n)	/* n words below the CFA */
-#define DEF_CFA(reg, n)		0x0c, (reg), (n)
-#define DEF_CFA_OFFSET(n)	0x0e, (n)
-#define UNDEFINED(reg)		0x07, (reg)
-#define REMEMBER		0x0a
+#define SAVED(reg)		(0x80 | (reg))	/* so many words below the CFA */
 #define NOP			0x00
+#define UNDEFINED		0x07
+#define REMEMBER		0x0a
+#define DEF_CFA			0x0c
+#define DEF_CFA_OFFSET		0x0e
+#define DEF_CFA_EXPRESSION	0x0f
 #define RETURN_ADDRESS		16
 
 struct eh_header {
@@ -41,7 +42,9 @@ struct eh_fde {
 	__u32 size;
 	__u8 augmentation_length;
 	unsigned char program[];
-} __attribute__((packed));
+};
+
+#define EH_FDE_HEAD	offsetof(struct eh_fde, program)
 
 /* Where the next FDE is going to stand. */
 static inline struct eh_fde *eh_next(struct scene *scene)
@@ -63,9 +66,9 @@ static inline void eh_no_rules(struct scene *scene)
 {
 	static const unsigned char cies[2][64] = {
 		{ 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
-		  DEF_CFA(RSP, 8), SAVED(RETURN_ADDRESS, 1) },
+		  DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1 },
 		{ 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 'S', 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
-		  DEF_CFA(RSP, 8), SAVED(RETURN_ADDRESS, 1) },
+		  DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1 },
 	};
 
 	memset(scene->table, 0, EH_FDES + 4);
@@ -82,14 +85,13 @@ static inline struct eh_fde *eh_add(struct scene *scene, unsigned int cie, const
 	struct eh_fde *fde = eh_next(scene);
 	unsigned long start = scene_function(scene, header->count);
 
-	fde->length = sizeof(*fde) - 4 + len;
+	/* Up to a multiple of 4 with NOP, as assemblers do, and no further one yet. */
+	memset(fde, 0, EH_FDE_HEAD + len + 8);
+	fde->length = ((EH_FDE_HEAD + len + 3) & ~3UL) - 4;
 	fde->cie = (unsigned char *)&fde->cie - scene->table - cie;
 	fde->start = start - (unsigned long)&fde->start;
 	fde->size = FUNCTION_SIZE;
-	fde->augmentation_length = 0;
 	memcpy(fde->program, program, len);
-	/* No further one yet. */
-	memset(fde->program + len, 0, 4);
 	header->index[header->count].start = start - (unsigned long)header;
 	header->index[header->count].fde = (unsigned char *)fde - (unsigned char *)header;
 	header->count++;
