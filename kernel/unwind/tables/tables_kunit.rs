@@ -324,7 +324,7 @@ mod tests {
             );
             assert_eq!(insert(registry, text, MOST), Err(EEXIST));
             assert_eq!(replace(registry, text), Err(ENOENT));
-            assert!(remove(&registry, 0x40_0000, 0x40_0fff).is_err());
+            assert!(remove(registry, 0x40_0000, 0x40_0fff).is_err());
             registry.unmap(0x2000, 0x40_0000);
             registry.unmap(0x41_1000, 0x42_0000);
             let second = registry.find(0x41_0000).ok_or(ENOENT)?;
@@ -333,7 +333,7 @@ mod tests {
                 offset: 0,
             };
             assert_eq!(
-                judge(&registry, &second, Verdict::Disabled(malformed)),
+                judge(registry, &second, Verdict::Disabled(malformed)),
                 Ok(true)
             );
             assert!(is_unchanged(registry));
