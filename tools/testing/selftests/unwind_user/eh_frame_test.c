@@ -116,7 +116,8 @@ TEST_F(eh_frame, other_registers)
 {
 	/* A function that aligns its stack: the CFA is in a register, then on the stack. */
 	EH_CFI(DEF_CFA, R10, 0);
-	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x76, 0x78, 0x06);	/* def_cfa_expression: breg6 -8, deref */
+	/* breg6 -8, deref */
+	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x76, 0x78, 0x06);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	REGS.r10 = AT(0x100);
 	REGS.bp = AT(0x1000);
@@ -129,7 +130,7 @@ TEST_F(eh_frame, other_registers)
 /* Where the caller's stack pointer was stored by hand. */
 TEST_F(eh_frame, cfa_above)
 {
-	/* def_cfa_expression: breg7 16, deref, plus_uconst 8 */
+	/* breg7 16, deref, plus_uconst 8 */
 	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 8);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	WORD(0x10) = AT(0x200);
