@@ -207,7 +207,8 @@ def gdb_pairs(program, stops, samples_of):
             unknown += 1
         else:
             pairs.append((of_thread[at].chain, whole))
-            complete.append(of_thread[at].end is None)
+            # Where rules have led to code without any, as musl's __clone, that is a guess.
+            complete.append(of_thread[at].end in (None, GUESSED_END))
     return pairs, unknown, complete
 
 
