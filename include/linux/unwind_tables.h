@@ -188,15 +188,18 @@ static inline unsigned int unwind_tables_formats(void)
 
 /**
  * unwind_tables_start - Get ready to look up a stack's addresses
- * @walk: What its lookups share, zeroed
+ * @walk: What its lookups share, zeroed but for @recent
  * @mm:	  current->mm
  *
  * Context: May sleep.
- * Return: Whether there is anything to look up.
+ * Return: Whether there is anything to look up but the vDSO.
  */
 static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 				       struct mm_struct *mm)
 {
+	/* Also for the vDSO. */
+	walk->budget = UNWIND_TABLES_BUDGET;
+	walk->formats = unwind_tables_formats();
 	/* Pairs with the cmpxchg() that publishes a new registry. */
 	walk->tables = smp_load_acquire(&mm->unwind_tables);
 	if (unlikely(!walk->tables) && static_branch_likely(&unwind_tables_discovery))
@@ -205,10 +208,9 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 		return false;
 	/* Pairs with the release that raises it. */
 	walk->generation = smp_load_acquire(&walk->tables->generation);
-	walk->budget = UNWIND_TABLES_BUDGET;
 	walk->waits = UNWIND_TABLES_WAITS;
 	walk->discoveries = UNWIND_TABLES_DISCOVERIES;
-	walk->formats = unwind_tables_formats();
+	walk->recent.generation = 0;
 
 	return true;
 }

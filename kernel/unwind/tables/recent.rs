@@ -35,10 +35,10 @@ impl Recent {
     ///
     /// # Safety
     ///
-    /// `room` must be valid for reading and writing, and either have only zeroes or be what this
-    /// was called for before.
+    /// `room` must be valid for reading and writing. Its generation must be zero, or the room what
+    /// this was called for before.
     pub(crate) unsafe fn from_raw<'a>(room: *mut bindings::unwind_tables_recent) -> &'a mut Self {
-        // INVARIANT: Zeroes have generation zero.
+        // INVARIANT: Its generation is zero, or `set()` has set both.
         // SAFETY: `room` is valid for reading and writing, and the two have the same size and
         // alignment.
         unsafe { &mut *room.cast() }

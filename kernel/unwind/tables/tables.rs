@@ -444,7 +444,7 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
 /// # Safety
 ///
 /// `frame` must be valid for writing, `walk` for reading and writing. Its `tables` must be what
-/// `current->mm` points to, its `recent` zeroes or from the last call.
+/// `current->mm` points to, its `recent` from the last call, or with a generation of zero.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_lookup(
     ip: usize,
@@ -454,7 +454,7 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     // SAFETY: `tables` is what `current->mm` points to. A registry lives as long as its address
     // space has users, and `current` is one.
     let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
-    // SAFETY: `walk` is valid, its `recent` has only zeroes or what the last call left, and its
+    // SAFETY: `walk` is valid, its `recent` from the last call or without a generation, and its
     // budget is another field.
     let (mut walk, units) = unsafe { (Walk::from_raw(walk), &mut (*walk).budget) };
 

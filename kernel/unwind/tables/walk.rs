@@ -35,8 +35,8 @@ impl<'a> Walk<'a> {
     ///
     /// # Safety
     ///
-    /// `walk` must be valid for reading and writing while the result exists, its `recent` zeroes or
-    /// what the last call left.
+    /// `walk` must be valid for reading and writing while the result exists, the generation of its
+    /// `recent` zero or `recent` what the last call left.
     pub(crate) unsafe fn from_raw(walk: *mut bindings::unwind_tables_walk) -> Self {
         // SAFETY: By the requirements of this function; these are different fields.
         unsafe {

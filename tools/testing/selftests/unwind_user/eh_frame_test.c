@@ -5,40 +5,15 @@
  */
 #include "../kselftest_harness.h"
 
-#include <pthread.h>
-#include <time.h>
-
 #include "tables.h"
 #include "scene.h"
 #include "eh_frame.h"
+#include "scene_fixture.h"
+#include "changing.h"
 
 #define SWITCH		"/proc/sys/kernel/unwind_tables"
 /* What perf shows of a stack at most is not more than this. */
 #define MOST_FRAMES	510
-
-FIXTURE(eh_frame) {
-	struct scene scene;
-};
-
-FIXTURE_SETUP(eh_frame)
-{
-	int error;
-
-	if (tables_missing())
-		SKIP(return, NO_TABLES);
-	error = -scene_make(&self->scene);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
-	error = -eh_register(&self->scene);
-	if (error == EINVAL)
-		SKIP(return, "no CONFIG_UNWIND_USER_EH_FRAME");
-	ASSERT_EQ(0, error);
-}
-
-FIXTURE_TEARDOWN(eh_frame)
-{
-}
 
 /* How the table is described in /proc; "" if it is not there. */
 static const char *state_of(const struct unwind_table *table)
@@ -54,7 +29,7 @@ static const char *state_of(const struct unwind_table *table)
 /* --- Rules --- */
 
 /* The tests can fail: what no rule says does not happen. */
-TEST_F(eh_frame, without_a_rule)
+TEST_F(scene, without_a_rule)
 {
 	WORD(0x00) = RETURN(1);
 	EXPECT_NO_CALLERS();
@@ -66,7 +41,7 @@ TEST_F(eh_frame, without_a_rule)
 	EXPECT_STREQ("good", state_of(&self->scene.ranges));
 }
 
-TEST_F(eh_frame, rows)
+TEST_F(scene, rows)
 {
 	/* The call is the instruction before the address that it returns to. */
 	EH_CFI(DEF_CFA_OFFSET, 16, ADVANCE(3), DEF_CFA_OFFSET, 24);
@@ -78,7 +53,7 @@ TEST_F(eh_frame, rows)
 	EXPECT_END(COMPLETE);
 }
 
-TEST_F(eh_frame, frame_pointers)
+TEST_F(scene, frame_pointers)
 {
 	/* Saved, and then used; twice. */
 	EH_CFI(DEF_CFA_OFFSET, 16, SAVED(RBP), 2, ADVANCE(1), DEF_CFA, RBP, 16);
@@ -95,7 +70,7 @@ TEST_F(eh_frame, frame_pointers)
 }
 
 /* What is below the stack pointer is still there in a leaf, at the very start, too. */
-TEST_F(eh_frame, red_zone)
+TEST_F(scene, red_zone)
 {
 	EH_CFI(SAVED(RBP), 3);
 	EH_CFI(DEF_CFA, RBP, 16);
@@ -112,7 +87,7 @@ TEST_F(eh_frame, red_zone)
 	EXPECT_END(BAD_FRAME);
 }
 
-TEST_F(eh_frame, other_registers)
+TEST_F(scene, other_registers)
 {
 	/* A function that aligns its stack: the CFA is in a register, then on the stack. */
 	EH_CFI(DEF_CFA, R10, 0);
@@ -128,7 +103,7 @@ TEST_F(eh_frame, other_registers)
 }
 
 /* Where the caller's stack pointer was stored by hand. */
-TEST_F(eh_frame, cfa_above)
+TEST_F(scene, cfa_above)
 {
 	/* breg7 16, deref, plus_uconst 8 */
 	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 8);
@@ -140,7 +115,7 @@ TEST_F(eh_frame, cfa_above)
 }
 
 /* S without the kernel's frame: the caller's address is exact. */
-TEST_F(eh_frame, signal_without_a_frame)
+TEST_F(scene, signal_without_a_frame)
 {
 	EH_SIGNAL(NOP);
 	EH_CFI(DEF_CFA_OFFSET, 24);
@@ -153,7 +128,7 @@ TEST_F(eh_frame, signal_without_a_frame)
 
 /* --- What is not supported --- */
 
-TEST_F(eh_frame, unsupported)
+TEST_F(scene, unsupported)
 {
 	EH_CFI(DEF_CFA_EXPRESSION, 2, 0x77, 8);		/* an expression that adds only */
 	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x77, 8, 0x94);		/* or reads less than a word */
@@ -173,7 +148,7 @@ TEST_F(eh_frame, unsupported)
 }
 
 /* A frame pointer may still lead on. */
-TEST_F(eh_frame, unsupported_and_a_frame_pointer)
+TEST_F(scene, unsupported_and_a_frame_pointer)
 {
 	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x77, 8, 0x94);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
@@ -185,25 +160,23 @@ TEST_F(eh_frame, unsupported_and_a_frame_pointer)
 
 /* --- Two tables --- */
 
-/* Another table for the same text, of SFrame, which knows the first function. */
-static struct unwind_table add_sframe(struct scene *scene, int cfa)
+/*
+ * Make another table for the same text, of SFrame, which knows the first function.
+ * By it that is called by the second, by the other table by the third.
+ */
+static struct unwind_table add_sframe(FIXTURE_DATA(scene) *self)
 {
+	struct scene *scene = &self->scene;
 	struct hand_table *table = (struct hand_table *)(scene->table + SCENE_TABLE - PAGE);
 	struct unwind_table sframe = ranges(scene->text, SCENE_TEXT, table, PAGE);
 
 	*table = table_for(table, scene->text);
 	table->index[0].size = FUNCTION_SIZE;
-	table->row_cfa = cfa;
+	table->row_cfa = 16;
 	/* What .eh_frame has ends before. */
 	do_unregister(&scene->ranges);
 	scene->ranges.table_end = sframe.table_start;
 	do_register(&scene->ranges);
-	return sframe;
-}
-
-TEST_F(eh_frame, sframe_is_asked_first)
-{
-	struct unwind_table sframe = add_sframe(&self->scene, 16), all[4];
 
 	EH_CFI(NOP);
 	EH_CFI(DEF_CFA_OFFSET, 24);
@@ -212,6 +185,13 @@ TEST_F(eh_frame, sframe_is_asked_first)
 	WORD(0x00) = RETURN(2);
 	WORD(0x08) = RETURN(1);
 	WORD(0x20) = RETURN(2);
+	return sframe;
+}
+
+TEST_F(scene, sframe_is_asked_first)
+{
+	struct unwind_table sframe = add_sframe(self), all[4];
+
 	EXPECT_CALLERS(RETURN(2));
 	ASSERT_EQ(0, do_register(&sframe));
 	EXPECT_EQ(-EEXIST, do_register(&sframe));
@@ -243,17 +223,10 @@ TEST_F(eh_frame, sframe_is_asked_first)
 	EXPECT_EQ(1, tables_count());
 }
 
-TEST_F(eh_frame, a_malformed_one_goes_alone)
+TEST_F(scene, a_malformed_one_goes_alone)
 {
-	struct unwind_table sframe = add_sframe(&self->scene, 16);
+	struct unwind_table sframe = add_sframe(self);
 
-	EH_CFI(NOP);
-	EH_CFI(DEF_CFA_OFFSET, 24);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bp = 1;
-	WORD(0x00) = RETURN(2);
-	WORD(0x08) = RETURN(1);
-	WORD(0x20) = RETURN(2);
 	((struct hand_table *)sframe.table_start)->version = 2;
 	ASSERT_EQ(0, do_register(&sframe));
 	EXPECT_CALLERS(RETURN(2));
@@ -271,18 +244,13 @@ TEST_F(eh_frame, a_malformed_one_goes_alone)
 	EXPECT_STREQ("disabled:version@0x80", state_of(&self->scene.ranges));
 }
 
-TEST_F(eh_frame, an_administrator_switches_it_off)
+TEST_F(scene, an_administrator_switches_it_off)
 {
-	struct unwind_table sframe = add_sframe(&self->scene, 16);
+	struct unwind_table sframe = add_sframe(self);
 	long was = read_number(SWITCH);
 	char text[24];
 	int error;
 
-	EH_CFI(NOP);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bp = 1;
-	WORD(0x00) = RETURN(1);
-	WORD(0x08) = RETURN(1);
 	ASSERT_EQ(7, was);
 	error = write_string(SWITCH, "3");
 	if (error)
@@ -294,7 +262,7 @@ TEST_F(eh_frame, an_administrator_switches_it_off)
 	EXPECT_END(NO_INFO);
 	snprintf(text, sizeof(text), "%ld", was);
 	ASSERT_EQ(0, write_string(SWITCH, text));
-	EXPECT_CALLERS(RETURN(1));
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	EXPECT_END(COMPLETE);
 }
 
@@ -317,7 +285,7 @@ TEST_F(eh_frame, an_administrator_switches_it_off)
 	EXPECT_STREQ(state, state_of(&self->scene.ranges));		\
 } while (0)
 
-TEST_F(eh_frame, refused)
+TEST_F(scene, refused)
 {
 	WORD(0x00) = RETURN(1);
 	EXPECT_REFUSED("disabled:version@0x80", header->version = 2);
@@ -350,7 +318,7 @@ TEST_F(eh_frame, refused)
 }
 
 /* An index that is not sorted, where a search sees it. */
-TEST_F(eh_frame, unsorted)
+TEST_F(scene, unsorted)
 {
 	struct eh_header *header = eh_header(&self->scene);
 
@@ -364,7 +332,7 @@ TEST_F(eh_frame, unsorted)
 }
 
 /* The longest program that there is room for; frames of a word, all in it. */
-TEST_F(eh_frame, the_longest_programs)
+TEST_F(scene, the_longest_programs)
 {
 	static unsigned char program[SCENE_TABLE - EH_FDES - PAGE];
 	unsigned long *stack = (unsigned long *)self->scene.stack;
@@ -397,7 +365,7 @@ TEST_F(eh_frame, the_longest_programs)
 	EXPECT_END(DEPTH);
 }
 
-TEST_F(eh_frame, states_without_end)
+TEST_F(scene, states_without_end)
 {
 	static unsigned char program[65536];
 
@@ -409,76 +377,29 @@ TEST_F(eh_frame, states_without_end)
 	EXPECT_STREQ("good", state_of(&self->scene.ranges));
 }
 
-static struct {
-	struct scene *scene;
-	bool stop;
-	unsigned long writes;
-} rewriting;
-
-/* Write what may be a table, and what is none. */
-static void *rewrite(void *unused)
+TEST_F_TIMEOUT(scene, a_table_that_changes, 600)
 {
-	struct scene *scene = rewriting.scene;
-	unsigned int seed = 1;
-
-	while (!__atomic_load_n(&rewriting.stop, __ATOMIC_RELAXED)) {
-		size_t at = rand_r(&seed) % (EH_FDES + 128);
-
-		/* Seldom in the header: then the table is of no use for long. */
-		if (rand_r(&seed) % 64 && at >= EH_HEADER && at < EH_HEADER + 8)
-			continue;
-		__atomic_store_n(&scene->table[at], rand_r(&seed), __ATOMIC_RELAXED);
-		/* Some stacks are whole. */
-		if (__atomic_add_fetch(&rewriting.writes, 1, __ATOMIC_RELAXED) % 8 == 0)
-			usleep(1000);
-	}
-	return NULL;
-}
-
-TEST_F_TIMEOUT(eh_frame, a_table_that_changes, 600)
-{
-	unsigned long samples = 0, whole = 0, *stack = (unsigned long *)self->scene.stack;
-	const char *seconds = getenv("RACE_SECONDS");
-	time_t end = time(NULL) + (seconds ? atoi(seconds) : 5);
-	static unsigned char good[PAGE];
-	pthread_t thread;
+	struct changing changing = {
+		.scene = &self->scene, .frames = MOST_FRAMES, .len = EH_FDES + 128,
+		.header = EH_HEADER, .header_len = 8,
+	};
+	unsigned long *stack = (unsigned long *)self->scene.stack;
 
 	EH_CFI(NOP);
 	EH_CFI(NOP);
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
 		stack[i] = RETURN(1);
-	memcpy(good, self->scene.table, sizeof(good));
-	rewriting.scene = &self->scene;
-	rewriting.stop = false;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, rewrite, NULL));
-	while (time(NULL) < end || samples < 100) {
-		struct chain *chain = &self->scene.chain;
-		const char *error = scene_sample(&self->scene);
-
-		ASSERT_EQ(NULL, error);
-		ASSERT_GE(MOST_FRAMES, chain->nr);
-		ASSERT_EQ(REGS.ip + SCENE_SYSCALL, chain->ips[0]);
-		for (unsigned int i = 1; i < chain->nr; i++)
-			ASSERT_GT(1UL << 56, chain->ips[i]);
-		whole += chain->nr == MOST_FRAMES;
-		if (samples++ % 4 == 0)
-			memcpy(self->scene.table, good, sizeof(good));
-	}
-	__atomic_store_n(&rewriting.stop, true, __ATOMIC_RELAXED);
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	ksft_print_msg("%lu stacks, %lu whole, %lu bytes written\n", samples, whole,
-		       rewriting.writes);
-	EXPECT_LT(0, whole);
-	EXPECT_LT(whole, samples);
-	EXPECT_LT(0, rewriting.writes);
-	memcpy(self->scene.table, good, sizeof(good));
+	EXPECT_EQ(NULL, changing_sample(&changing));
+	EXPECT_LT(0, changing.whole);
+	EXPECT_LT(changing.whole, changing.samples);
+	EXPECT_LT(0, changing.writes);
 	EXPECT_EQ(NULL, scene_sample(&self->scene));
 	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
 }
 
 /* --- The call --- */
 
-TEST_F(eh_frame, headers_are_in_their_tables)
+TEST_F(scene, headers_are_in_their_tables)
 {
 	struct unwind_table table = self->scene.ranges;
 

@@ -12,11 +12,11 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "tables.h"
 #include "scene.h"
 #include "hostile.h"
+#include "changing.h"
 
 /* What perf shows of a stack at most is not more than this. */
 #define MOST_FRAMES	510
@@ -60,21 +60,6 @@ FIXTURE_TEARDOWN(hostile)
 	}
 	if (self->log >= 0)
 		close(self->log);
-}
-
-static time_t seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
-
-static int race_seconds(void)
-{
-	const char *wanted = getenv("RACE_SECONDS");
-
-	return wanted ? atoi(wanted) : 5;
 }
 
 /* --- Much work --- */
@@ -162,69 +147,21 @@ TEST_F(hostile, handlers_in_circles)
 
 /* --- Tables that change --- */
 
-static struct {
-	struct scene *scene;
-	bool stop;
-	unsigned long writes;
-} rewriting;
-
-/* Write what may be a table, and what is none, where the rows are, or anywhere. */
-static void *rewrite(void *unused)
-{
-	struct scene *scene = rewriting.scene;
-	struct table_header *header = (struct table_header *)scene->table;
-	size_t len = sizeof(*header) + SCENE_ROWS + header->rows_len;
-	unsigned int seed = 1;
-
-	while (!__atomic_load_n(&rewriting.stop, __ATOMIC_RELAXED)) {
-		int what = rand_r(&seed) % 64;
-		size_t at = rand_r(&seed) % len;
-
-		/* Seldom in the header: then the table is of no use for long. */
-		if (what && at < sizeof(*header))
-			continue;
-		__atomic_store_n(&scene->table[at], rand_r(&seed), __ATOMIC_RELAXED);
-		__atomic_add_fetch(&rewriting.writes, 1, __ATOMIC_RELAXED);
-	}
-	return NULL;
-}
-
 TEST_F_TIMEOUT(hostile, a_table_that_changes, 600)
 {
-	unsigned long samples = 0, whole = 0, writes = 0;
-	time_t end = seconds() + race_seconds();
-	static unsigned char good[PAGE];
-	pthread_t thread;
+	struct table_header *header = (struct table_header *)self->scene.table;
+	struct changing changing = {
+		.scene = &self->scene, .frames = MOST_FRAMES, .header_len = sizeof(*header),
+	};
 
 	/* All that is used of it. */
 	hostile_frames(&self->scene);
-	memcpy(good, self->scene.table, sizeof(good));
-	rewriting.scene = &self->scene;
-	rewriting.stop = false;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, rewrite, NULL));
-	/* However slow this is, some must have been hit. */
-	while (seconds() < end || samples < 100) {
-		struct chain *chain = &self->scene.chain;
-		const char *error = scene_sample(&self->scene);
-
-		ASSERT_EQ(NULL, error);
-		ASSERT_GE(MOST_FRAMES, chain->nr);
-		ASSERT_EQ(REGS.ip + SCENE_SYSCALL, chain->ips[0]);
-		for (unsigned int i = 1; i < chain->nr; i++)
-			ASSERT_GT(1UL << 56, chain->ips[i]);
-		whole += chain->nr == MOST_FRAMES;
-		if (samples++ % 4 == 0)
-			memcpy(self->scene.table, good, sizeof(good));
-	}
-	__atomic_store_n(&rewriting.stop, true, __ATOMIC_RELAXED);
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	writes = rewriting.writes;
-	ksft_print_msg("%lu stacks, %lu whole, %lu bytes written\n", samples, whole, writes);
-	EXPECT_LT(0, whole);
-	EXPECT_LT(whole, samples);
-	EXPECT_LT(0, writes);
+	changing.len = sizeof(*header) + SCENE_ROWS + header->rows_len;
+	EXPECT_EQ(NULL, changing_sample(&changing));
+	EXPECT_LT(0, changing.whole);
+	EXPECT_LT(changing.whole, changing.samples);
+	EXPECT_LT(0, changing.writes);
 	/* Nothing of that is left. */
-	memcpy(self->scene.table, good, sizeof(good));
 	EXPECT_EQ(NULL, scene_sample(&self->scene));
 	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
 }

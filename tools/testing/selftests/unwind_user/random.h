@@ -17,6 +17,7 @@
 #include "tables.h"
 #include "object.h"
 #include "scene.h"
+#include "eh_frame.h"
 
 /* --- What all processes share --- */
 
@@ -30,6 +31,8 @@ enum kind {
 	NONE,
 	ONE,
 	HUNDREDS,
+	BOTH,
+	EH_FRAME,
 	MMAP,
 	MUNMAP,
 	MREMAP,
@@ -44,6 +47,7 @@ enum kind {
 	SAMPLE,
 	SCENE,
 	DISCOVERY,
+	EH_DISCOVERY,
 	SIGNAL,
 	LATE,
 	PROC,
@@ -61,6 +65,8 @@ static const char * const kind_names[NR_KINDS] = {
 	[NONE] = "no table is left",
 	[ONE] = "one table is left",
 	[HUNDREDS] = "hundreds of tables",
+	[BOTH] = "a text has two tables",
+	[EH_FRAME] = "a table of .eh_frame is good",
 	[MMAP] = "mmap()",
 	[MUNMAP] = "munmap()",
 	[MREMAP] = "mremap()",
@@ -75,6 +81,7 @@ static const char * const kind_names[NR_KINDS] = {
 	[SAMPLE] = "stacks are sampled",
 	[SCENE] = "a scene is played to its end",
 	[DISCOVERY] = "the kernel finds a table",
+	[EH_DISCOVERY] = "the kernel finds a table of .eh_frame",
 	[SIGNAL] = "signals on another stack",
 	[LATE] = "a page that arrives late",
 	[PROC] = "/proc/PID/unwind_tables",
@@ -89,6 +96,8 @@ static const char * const kind_names[NR_KINDS] = {
 
 static struct common {
 	bool stop;
+	/* The kernel has no such option. */
+	bool no_eh_frame;
 	unsigned long tracepoint;
 	pid_t worlds[WORLDS];
 	struct {

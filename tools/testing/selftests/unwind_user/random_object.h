@@ -1,17 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Operations at random: objects whose tables nobody registers. After random_act.h.
+ * Operations at random: objects whose tables nobody registers. After random_stack.h.
  */
 #ifndef RANDOM_OBJECT_H
 #define RANDOM_OBJECT_H
 
-/* Headers that are good, or lie here and there. */
-static void any_headers(struct object *object)
+/* The header of a table of .eh_frame where one of SFrame would be. */
+static struct elf64_phdr object_eh_frame(struct elf64_phdr phdr)
+{
+	phdr.p_type = PT_GNU_EH_FRAME;
+	phdr.p_offset += EH_HEADER;
+	phdr.p_vaddr += EH_HEADER;
+	phdr.p_filesz -= EH_HEADER;
+	phdr.p_memsz -= EH_HEADER;
+	return phdr;
+}
+
+/* Headers that are good, or lie here and there. The table has a format, or both. */
+static void any_headers(struct object *object, unsigned int format)
 {
 	const size_t size = sizeof(object->phdrs);
 	unsigned long *words = (unsigned long *)object->phdrs;
 
 	*object = object_at(one_in(4) ? any_word() & -PAGE : 0);
+	if (one_in(4)) {
+		object->phdrs[OBJECT_HEADERS] = object_eh_frame(object->phdrs[GNU_SFRAME]);
+		object->ehdr.e_phnum++;
+	} else if (format == UNWIND_TABLE_EH_FRAME) {
+		object->phdrs[GNU_SFRAME] = object_eh_frame(object->phdrs[GNU_SFRAME]);
+	}
 	if (one_in(2))
 		return;
 	for (unsigned long left = below(3); left > 0; left--)
@@ -25,13 +42,13 @@ static void any_headers(struct object *object)
 }
 
 /* Whether the kernel has found something; only if all that there is can be seen. */
-static bool has_found(void)
+static bool has_found(unsigned int format)
 {
 	struct unwind_table all[64];
 	long nr = tables_list(all, ARRAY_SIZE(all));
 
 	for (long i = 0; i < nr && i < (long)ARRAY_SIZE(all); i++) {
-		if (all[i].origin == UNWIND_TABLE_BY_DISCOVERY)
+		if (all[i].origin == UNWIND_TABLE_BY_DISCOVERY && all[i].format == format)
 			return true;
 	}
 	return false;
@@ -45,9 +62,12 @@ static void act_object(void)
 
 	object.base = part_page(OBJECTS, OBJECT_PAGES * below(PAGES / OBJECT_PAGES));
 	if (one_in(2)) {
-		any_headers(&object);
+		unsigned int format = any_format();
+
+		any_headers(&object, format);
 		object.base = part_page(OBJECTS, OBJECT_PAGES * below(PAGES / OBJECT_PAGES));
-		make_table(object_text(&object), object.base + OBJECT_TABLE * PAGE);
+		make_table(format, object_text(&object),
+			   object.base + OBJECT_TABLE * PAGE);
 		if (pwrite(fd, &object.ehdr, sizeof(object.ehdr), 0) < 0 ||
 		    pwrite(fd, object.phdrs, sizeof(object.phdrs), sizeof(object.ehdr)) < 0 ||
 		    pwrite(fd, me->page, PAGE, OBJECT_TABLE * PAGE) < 0)
@@ -61,7 +81,8 @@ static void act_object(void)
 	if (one_in(2) || mprotect(object_text(&object), 2 * PAGE, PROT_READ | PROT_EXEC))
 		object_map_parts(&object);
 	play_at(object_text(&object) + below(2) * PAGE);
-	count(DISCOVERY, has_found());
+	count(DISCOVERY, has_found(UNWIND_TABLE_SFRAME));
+	count(EH_DISCOVERY, has_found(UNWIND_TABLE_EH_FRAME));
 }
 
 #endif /* RANDOM_OBJECT_H */

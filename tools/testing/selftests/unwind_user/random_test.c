@@ -19,6 +19,7 @@
 
 #include "random.h"
 #include "random_act.h"
+#include "random_stack.h"
 #include "random_object.h"
 
 /* Who has no rights. */
@@ -43,8 +44,8 @@ static void become(const char *role, unsigned long number)
 
 /* What a child does, too: there may be no other threads. */
 static void (* const brief_acts[])(void) = {
-	act_register, act_unregister, act_update, act_enumerate, act_few, act_crowd, act_mad,
-	act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise, act_table, act_scene,
+	act_register, act_unregister, act_update, act_both, act_enumerate, act_few, act_crowd,
+	act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise, act_table, act_scene,
 	act_object, act_proc,
 };
 
@@ -148,8 +149,8 @@ static void act_thread(void)
 /* --- A world --- */
 
 static void (* const acts[])(void) = {
-	act_register, act_unregister, act_update, act_enumerate, act_few, act_few, act_few,
-	act_crowd, act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise,
+	act_register, act_unregister, act_update, act_both, act_enumerate, act_few, act_few,
+	act_few, act_crowd, act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise,
 	act_table, act_scene, act_scene, act_scene, act_object, act_object, act_signal, act_late,
 	act_proc, act_proc, act_fork, act_vfork, act_exec, act_thread,
 };
@@ -300,10 +301,26 @@ static bool is_privileged(enum kind kind)
 	return kind == SYSCTL || kind == LATE;
 }
 
+/* What needs tables of .eh_frame. */
+static bool is_eh_frame(enum kind kind)
+{
+	return kind == BOTH || kind == EH_FRAME || kind == EH_DISCOVERY;
+}
+
+/* Why something cannot be done, or NULL. */
+static const char *excuse(enum kind kind, bool root)
+{
+	if (!root && is_privileged(kind))
+		return "only root can do that";
+	if (common->no_eh_frame && is_eh_frame(kind))
+		return "no CONFIG_UNWIND_USER_EH_FRAME";
+	return NULL;
+}
+
 static bool something_is_missing(bool root)
 {
 	for (enum kind kind = 0; kind < NR_KINDS; kind++) {
-		if (!common->counts[kind].done && (root || !is_privileged(kind)))
+		if (!common->counts[kind].done && !excuse(kind, root))
 			return true;
 	}
 	return false;
@@ -390,6 +407,21 @@ static int keep(int fd, int number)
 	return fd < 0 || dup2(fd, number) < 0 ? errno : 0;
 }
 
+/* Whether the kernel takes no such table. */
+static bool no_eh_frame(void)
+{
+	struct place place = {};
+	bool taken;
+
+	if (place_make(&place))
+		return true;
+	place.good.format = UNWIND_TABLE_EH_FRAME;
+	place.good.header = place.good.table_start;
+	taken = !do_register(&place.good);
+	munmap(place.area, PLACE_PAGES * PAGE);
+	return !taken;
+}
+
 static int prepare(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .sample_period = 1 };
@@ -412,6 +444,7 @@ static int prepare(void)
 	if (common == MAP_FAILED)
 		ksft_exit_fail_perror("mmap");
 	common->tracepoint = id;
+	common->no_eh_frame = no_eh_frame();
 	return 0;
 }
 
@@ -421,10 +454,12 @@ static void report(bool root)
 	if (common->failed)
 		ksft_print_msg("%s\n", common->failure);
 	for (enum kind kind = 0; kind < NR_KINDS; kind++) {
+		const char *why = excuse(kind, root);
+
 		ksft_print_msg("%s: %lu of %lu\n", kind_names[kind], common->counts[kind].done,
 			       common->counts[kind].tried);
-		if (!root && is_privileged(kind))
-			ksft_test_result_skip("%s: only root can do that\n", kind_names[kind]);
+		if (why)
+			ksft_test_result_skip("%s: %s\n", kind_names[kind], why);
 		else
 			ksft_test_result(common->counts[kind].done, "%s\n", kind_names[kind]);
 	}

@@ -19,6 +19,8 @@
 #include "../vDSO/parse_vdso.h"
 
 #define USED_SYSCTL	"/proc/sys/kernel/unwind_tables"
+/* What a program is told that is to be sampled and nothing else. */
+#define ANEW		"anew"
 
 /* The vDSO answers for the first, and makes a system call for the second. */
 #define FAST_CLOCK	1	/* CLOCK_MONOTONIC */
@@ -366,7 +368,9 @@ static int find_vdso(void)
 	ehdr = (const struct elf64_hdr *)vdso;
 	phdr = (const struct elf64_phdr *)(vdso + ehdr->e_phoff);
 	for (unsigned int i = 0; i < ehdr->e_phnum; i++) {
-		if (phdr[i].p_type != PT_GNU_SFRAME)
+		/* Of SFrame, if the assembler had it. */
+		if (phdr[i].p_type != PT_GNU_SFRAME &&
+		    (phdr[i].p_type != PT_GNU_EH_FRAME || table_size))
 			continue;
 		table = vdso + phdr[i].p_vaddr;
 		table_size = phdr[i].p_filesz;
@@ -497,11 +501,31 @@ static void test_switch(void)
 	LEAVE();
 }
 
-int main(void)
+/* The program anew, which has no registry, for nothing is looked for. */
+static bool start_anew(void)
+{
+	char *const argv[] = { "vdso_test", ANEW, NULL }, *const envp[] = { NULL };
+
+	return use_tables("5") && !execve("/proc/self/exe", argv, envp);
+}
+
+static void find_clock(void)
+{
+	vdso_init_from_sysinfo_ehdr(vdso);
+	vdso_clock_gettime = vdso_sym("LINUX_2.6", "__vdso_clock_gettime");
+}
+
+int main(int argc, char **argv)
 {
 	int error;
 
 	ENTER();
+	if (argc > 1 && !strcmp(argv[1], ANEW)) {
+		if (find_vdso())
+			return NOT_SAMPLED;
+		find_clock();
+		return sample_both();
+	}
 	ksft_print_header();
 #ifdef NO_SFRAME
 	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
@@ -515,8 +539,7 @@ int main(void)
 		ksft_exit_fail_msg("cannot find the vDSO: errno %d\n", -error);
 	if (!table_size)
 		ksft_exit_skip("the vDSO has no table\n");
-	vdso_init_from_sysinfo_ehdr(vdso);
-	vdso_clock_gettime = vdso_sym("LINUX_2.6", "__vdso_clock_gettime");
+	find_clock();
 	if (!vdso_clock_gettime)
 		ksft_exit_fail_msg("the vDSO has no clock_gettime()\n");
 	error = sampler_open_syscall(&sampler, "clock_gettime");
@@ -526,7 +549,7 @@ int main(void)
 	if (!error)
 		sampler_close(&sampler);
 
-	ksft_set_plan(9);
+	ksft_set_plan(10);
 	ksft_test_result(!sample_syscall(), "a system call of the vDSO's\n");
 	ksft_test_result(!sample_entry(), "the first instruction of a function\n");
 	test_anywhere();
@@ -538,5 +561,8 @@ int main(void)
 		   register_other_table, sample_both);
 	test_child("stacks with other code where the vDSO was", replace, sample_entry_without);
 	test_switch();
+	test_child("stacks of a program for which nothing is looked for", start_anew, sample_both);
+	if (!use_tables("7"))
+		ksft_exit_fail_msg("cannot write " USED_SYSCTL "\n");
 	ksft_finished();
 }

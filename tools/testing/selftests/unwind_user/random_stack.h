@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Operations at random: tables' contents, stacks, and samples. After random_act.h.
+ */
+#ifndef RANDOM_STACK_H
+#define RANDOM_STACK_H
+
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+static struct rule any_rule(void)
+{
+	struct rule rule = { .by_sp = one_in(2), .signal = one_in(8), .nr = below(7) };
+
+	switch (below(6)) {
+	case 0:
+		return BY_SP(8 * (int)below(16));
+	case 1:
+		return BY_SP(8 * (int)(1 + below(4)), -16);
+	case 2:
+		return BY_FP(16, -16);
+	case 3:
+		return FLEXIBLE(REG((int)below(16)), 8 * (int)below(64), AT_CFA, -8);
+	case 4:
+		return FLEXIBLE(AT_REG((int)below(16)), 8 * (int)below(8), AT_REG((int)below(16)),
+				(int)below(4096) - 2048, NO_RULE);
+	}
+	rule.flexible = one_in(2);
+	for (int i = 0; i < rule.nr; i++)
+		rule.words[i] = one_in(4) ? any_number() : below(256) - 64;
+	return rule;
+}
+
+/* The program of an FDE; its length. */
+static size_t any_program(unsigned char program[static 12])
+{
+	static const struct {
+		unsigned char len, program[11];
+	} usual[] = {
+		{ 0 },
+		{ 2, { UNDEFINED, RETURN_ADDRESS } },
+		{ 6, { DEF_CFA_OFFSET, 16, ADVANCE(4), DEF_CFA_OFFSET, 24, NOP } },
+		{ 5, { DEF_CFA, RBP, 16, SAVED(RBP), 2 } },
+		{ 5, { DEF_CFA_EXPRESSION, 3, 0x76, 0x78, 0x06 } },
+		{ 4, { REMEMBER, ADVANCE(1), DEF_CFA_OFFSET, 32 } },
+	};
+	unsigned int which = below(ARRAY_SIZE(usual) + 1);
+
+	if (which < ARRAY_SIZE(usual)) {
+		memcpy(program, usual[which].program, usual[which].len);
+		return usual[which].len;
+	}
+	for (int i = 0; i < 12; i++)
+		program[i] = any_number();
+	return 1 + below(12);
+}
+
+/* Make a table, which may be damaged, in this thread's page. It will be at @target. */
+static void make_table(unsigned int format, unsigned char *text, unsigned char *target)
+{
+	/* It says how far the text is. */
+	struct scene scene = { .table = me->page, .text = me->page + (text - target) };
+	bool eh_frame = format == UNWIND_TABLE_EH_FRAME;
+	int functions = 1 + below(SCENE_FUNCTIONS);
+	unsigned char program[12];
+
+	memset(me->page, 0, sizeof(me->page));
+	if (eh_frame)
+		eh_no_rules(&scene);
+	else
+		scene_no_rules(&scene);
+	while (functions-- > 0) {
+		if (eh_frame)
+			eh_add(&scene, one_in(8) ? EH_SIGNAL_CIE : EH_CIE, program,
+			       any_program(program));
+		else
+			scene_rule(&scene, any_rule());
+	}
+	switch (below(6)) {
+	case 0:
+		me->page[(eh_frame ? EH_HEADER : 0) + below(sizeof(struct table_header))] ^=
+			1 << below(8);
+		break;
+	case 1:
+		me->page[below(PAGE)] = any_number();
+		break;
+	case 2:
+		for (unsigned int i = 0; i < sizeof(me->page); i++)
+			me->page[i] = any_number();
+		break;
+	}
+}
+
+static unsigned int any_format(void)
+{
+	return one_in(2) ? UNWIND_TABLE_SFRAME : UNWIND_TABLE_EH_FRAME;
+}
+
+/* Where a table is to be written. */
+static __thread unsigned char *target;
+
+static void copy_page(void)
+{
+	memcpy(target, me->page, sizeof(me->page));
+}
+
+/* Write a table; it is made elsewhere, for others write here, too. */
+static void act_table(void)
+{
+	target = part_page(TABLES, below(PAGES - 1));
+	make_table(any_format(), any_page(TEXT), target);
+	count(TABLE, guarded(copy_page));
+}
+
+static unsigned long stack_word(unsigned char *at)
+{
+	unsigned char *text = any_page(TEXT);
+
+	switch (below(8)) {
+	case 0:
+		return any_word();
+	case 1:
+		return (unsigned long)at + 8 * below(32);
+	case 2:
+		return (unsigned long)text + (20 + below(2)) * FUNCTION_SIZE;
+	default:
+		return (unsigned long)text + below(SCENE_FUNCTIONS) * FUNCTION_SIZE + RETURN_OFFSET;
+	}
+}
+
+static void write_stack(void)
+{
+	unsigned char *at = (unsigned char *)(me->frame.regs.sp & -8);
+
+	for (unsigned int i = 0; i < 128; i++, at += sizeof(long)) {
+		unsigned long word = stack_word(at);
+
+		memcpy(at, &word, sizeof(word));
+		/* Behind a restorer there is what a signal has interrupted. */
+		if (one_in(32)) {
+			scene_signal(at + 8, stack_word(at), stack_word(at), stack_word(at));
+			at += 304;
+		}
+	}
+}
+
+static void play_scene(void)
+{
+	scene_enter(&me->frame);
+}
+
+/* Take what is in the ring, and look whether it can be a stack. */
+static void drain(void)
+{
+	struct sampler *sampler = &me->sampler;
+	int type;
+
+	while ((type = sampler_record(sampler)) > 0) {
+		unsigned long nr = sampler->words[1], *ips = &sampler->words[2];
+
+		if (type != PERF_RECORD_CALLCHAIN_DEFERRED)
+			continue;
+		count(SAMPLE, nr > 1);
+		if (!nr || nr > MAX_CHAIN) {
+			failure("a stack of %lu frames", nr);
+			return;
+		}
+		for (unsigned long i = 0; i < nr; i++) {
+			if (ips[i] >> 56)
+				failure("frame %lu of %lu is at 0x%lx", i, nr, ips[i]);
+		}
+	}
+	if (type < 0)
+		failure("a record that is too long");
+}
+
+/* From now on this thread is sampled: at each getppid(), or by the clock. */
+static void act_sampler(void)
+{
+	struct perf_event_attr clock = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 50000 + below(1000000),
+		.exclude_kernel = 1,
+	};
+	struct perf_event_attr call = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = common->tracepoint,
+		.sample_period = 1,
+		.exclude_kernel = 1,
+	};
+
+	if (me->sampled)
+		sampler_close(&me->sampler);
+	me->sampled = !sampler_open_stacks(&me->sampler, one_in(4) ? clock : call);
+}
+
+/* Sample a stack that starts in a page of text. */
+static void play_at(unsigned char *text)
+{
+	struct scene_regs *regs = &me->frame.regs;
+	unsigned long *words = (unsigned long *)regs;
+
+	if (!me->sampled || one_in(500))
+		act_sampler();
+	for (unsigned int i = 0; i < sizeof(*regs) / sizeof(*words); i++)
+		words[i] = any_word();
+	regs->ip = (unsigned long)text;
+	if (!one_in(8)) {
+		regs->sp = (unsigned long)any_page(STACK) + 8 * below(PAGE / 8);
+		guarded(write_stack);
+	}
+	if (!one_in(4))
+		regs->bp = regs->sp + 8 * below(64);
+	count(SCENE, guarded(play_scene));
+	if (me->sampled)
+		drain();
+}
+
+static void act_scene(void)
+{
+	play_at(any_page(TEXT));
+}
+
+static void act_signal(void)
+{
+	pid_t tid = __atomic_load_n(&actors[below(ACTORS)].tid, __ATOMIC_RELAXED);
+
+	if (tid && !me->child)
+		syscall(__NR_tgkill, getpid(), tid, SIGUSR1);
+}
+
+/* Be sampled with a stack on a page that is missing. */
+static void *walk_late(void *page)
+{
+	static __thread struct actor actor;
+
+	me = &actor;
+	me->random = (unsigned long)&actor;
+	use_signal_stack(true);
+	act_sampler();
+	me->frame.regs.ip = (unsigned long)any_page(TEXT);
+	me->frame.regs.sp = (unsigned long)page;
+	me->frame.regs.bp = (unsigned long)page;
+	guarded(play_scene);
+	if (me->sampled) {
+		drain();
+		sampler_close(&me->sampler);
+	}
+	use_signal_stack(false);
+	return NULL;
+}
+
+/*
+ * Pages that are missing for a while: whoever reads them waits between look-up and
+ * use, and others go on. Without rights the kernel does not wait: it gets a fault.
+ */
+static void act_late(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register missing = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	bool rights = fd >= 0, waited = false, walker = false;
+	enum part part = below(2) ? TABLES : STACK;
+	unsigned long nr = 1 + below(PAGES);
+	struct pollfd event = { .events = POLLIN };
+	struct uffd_msg message;
+	pthread_t thread;
+
+	if (!rights)
+		fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	if (fd < 0)
+		return;
+	event.fd = fd;
+	missing.range = (struct uffdio_range){
+		.start = (unsigned long)part_page(part, below(PAGES - nr + 1)), .len = nr * PAGE,
+	};
+	/* Of zeros, and none there yet. */
+	if (mmap((void *)missing.range.start, missing.range.len, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED &&
+	    !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &missing)) {
+		if (part == STACK)
+			walker = !pthread_create(&thread, NULL, walk_late,
+						 (void *)missing.range.start);
+		poll(&event, 1, 100);
+		while (read(fd, &message, sizeof(message)) == sizeof(message)) {
+			waited = true;
+			pause_a_while(10000);
+		}
+		ioctl(fd, UFFDIO_UNREGISTER, &missing.range);
+	}
+	close(fd);
+	if (walker)
+		pthread_join(thread, NULL);
+	if (rights)
+		count(LATE, waited);
+}
+
+#endif /* RANDOM_STACK_H */
