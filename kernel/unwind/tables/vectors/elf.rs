@@ -218,6 +218,16 @@ const fn found(offset: u64, address: u64, len: u64) -> Expected {
 /// The library's table.
 const TABLE: Segment = segment(0x3148, 0x4148, 0x5c);
 
+/// Another table or index, and the patch that puts it into the program header at 0x190.
+const OTHER: Segment = segment(0x3200, 0x4200, 0x10);
+#[rustfmt::skip]
+const OTHER_RANGE: Patch<'static> = (0x198, &[
+    0x00, 0x32, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, // at this byte
+    0x00, 0x42, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, // at this address
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, // of so many bytes
+]);
+
 /// The library's text, and these tables.
 const fn with_tables(sframe: Option<Segment>, eh_frame: Option<Segment>) -> Expected {
     Ok(Object {
@@ -459,56 +469,42 @@ const LIBRARY_VECTORS: &[Vector] = &[
     // Both, with the second one at 0x190.
     with("a table and an index", &[
         (0x190, &[0x50]),
-        (0x199, &[0x32]),
-        (0x1a1, &[0x42]),
-        (0x1b0, &[0x10]),
-    ], AT, with_tables(Some(TABLE), Some(segment(0x3200, 0x4200, 0x10)))),
+        OTHER_RANGE,
+    ], AT, with_tables(Some(TABLE), Some(OTHER))),
     with("an index and a table", &[
         (0x158, &[0x50]),
         (0x190, &[0x54]),
-        (0x199, &[0x32]),
-        (0x1a1, &[0x42]),
-        (0x1b0, &[0x10]),
-    ], AT, with_tables(Some(segment(0x3200, 0x4200, 0x10)), Some(TABLE))),
+        OTHER_RANGE,
+    ], AT, with_tables(Some(OTHER), Some(TABLE))),
     with("a table, and an index that cannot be used", &[(0x190, &[0x50])], AT, FOUND),
     with("a table that cannot be used, and an index", &[
         (0x178, &[0x00]),
         (0x190, &[0x50]),
-        (0x199, &[0x32]),
-        (0x1a1, &[0x42]),
-        (0x1b0, &[0x10]),
-    ], AT, with_index(0x3200, 0x4200, 0x10)),
+        OTHER_RANGE,
+    ], AT, with_tables(None, Some(OTHER))),
     with("neither can be used", &[(0x178, &[0x00]), (0x190, &[0x50])], AT, TABLE_RANGE),
     with("two indexes", &[
         (0x158, &[0x50]),
         (0x190, &[0x50]),
-        (0x199, &[0x32]),
-        (0x1a1, &[0x42]),
-        (0x1b0, &[0x10]),
+        OTHER_RANGE,
     ], AT, with_index(0x3148, 0x4148, 0x5c)),
     with("two indexes, and no bytes in the first", &[
         (0x158, &[0x50]),
         (0x178, &[0x00]),
         (0x190, &[0x50]),
-        (0x199, &[0x32]),
-        (0x1a1, &[0x42]),
-        (0x1b0, &[0x10]),
-    ], AT, with_index(0x3200, 0x4200, 0x10)),
+        OTHER_RANGE,
+    ], AT, with_tables(None, Some(OTHER))),
     // A second table at 0x190; and which of two reasons is told.
     with("a second table", &[
         (0x190, &[0x54]),
-        (0x199, &[0x32]),
-        (0x1a1, &[0x42]),
-        (0x1b0, &[0x10]),
+        OTHER_RANGE,
     ], AT, FOUND),
     with("a second table that cannot be used", &[(0x190, &[0x54])], AT, FOUND),
     with("a second table, and no bytes in the first", &[
         (0x178, &[0x00]),
         (0x190, &[0x54]),
-        (0x199, &[0x32]),
-        (0x1a1, &[0x42]),
-        (0x1b0, &[0x10]),
-    ], AT, with_table(0x3200, 0x4200, 0x10)),
+        OTHER_RANGE,
+    ], AT, with_tables(Some(OTHER), None)),
     with("two tables that cannot be used", &[(0x178, &[0x00]), (0x190, &[0x54])], AT, TABLE_RANGE),
     with("neither text nor table", &[(0x78, &[0x00]), (0x158, &[0x00])], AT, NO_TEXT),
     with("no text, and a table that cannot be used", &[
