@@ -13,7 +13,7 @@ export JOBS
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run check check-host check-vm check-long agree fuzz bench bench-host bench-limits \
-	bench-tables tree refresh series kernel shell rootfs clean clean-cache
+	bench-tables bench-waits tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
 	@echo 'Targets:'
@@ -52,7 +52,7 @@ fuzz: ## look for tables that the parser cannot take
 	@$(LOCKED) $(WB)/fuzz/run $(FUZZ_SECONDS)
 
 bench: ## measure what a stack costs, and the worst that a program can make
-	@$(LOCKED) $(WB)/measure/bench frame_pointer sframe hostile
+	@$(LOCKED) $(WB)/measure/bench frame_pointer sframe eh_frame lookups hostile
 
 bench-tables: ## measure what registrations cost, and what a program without any pays
 	@$(LOCKED) $(WB)/measure/bench lifetime
@@ -60,6 +60,9 @@ bench-tables: ## measure what registrations cost, and what a program without any
 bench-limits: ## measure all that, and make it the limits that `check' compares with
 	@$(LOCKED) $(WB)/measure/bench --series
 	@$(LOCKED) $(WB)/measure/limits --write
+
+bench-waits: ## count how often stacks of stock programs wait for a page of a table
+	@$(LOCKED) $(WB)/measure/waits
 
 bench-host: ## measure what a lookup costs, and other readers'
 	@$(LOCKED) $(WB)/readers/bench

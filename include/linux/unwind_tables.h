@@ -146,6 +146,9 @@ void __unwind_tables_free(struct unwind_tables *tables);
 struct unwind_tables *__unwind_tables_make(struct mm_struct *mm);
 int __unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
 			   struct unwind_tables_walk *walk);
+int __unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
+				    struct unwind_user_frame *frame,
+				    struct unwind_tables_walk *walk);
 void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned long end);
 
 /**
@@ -254,6 +257,33 @@ static inline int unwind_tables_lookup(unsigned long ip, struct unwind_user_fram
 	/* A read that may wait allows it for itself: see kernel/unwind/tables/wait.h. */
 	pagefault_disable();
 	ret = __unwind_tables_lookup(ip, frame, walk);
+	pagefault_enable();
+
+	return ret;
+}
+
+/**
+ * unwind_tables_lookup_register - Find where the caller's value of a register is
+ * @ip:	   The address
+ * @reg:   The register's number in DWARF
+ * @frame: Where to put the rule, in which @fp_from and @fp_off are about @reg, not
+ *	   about the frame pointer
+ * @walk:  As for unwind_tables_lookup()
+ *
+ * SFrame knows no other registers than the frame pointer.
+ *
+ * Context: Faultable: the tables are in user memory.
+ * Return: As unwind_tables_lookup().
+ */
+static inline int unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
+						struct unwind_user_frame *frame,
+						struct unwind_tables_walk *walk)
+{
+	int ret;
+
+	might_fault();
+	pagefault_disable();
+	ret = __unwind_tables_lookup_register(ip, reg, frame, walk);
 	pagefault_enable();
 
 	return ret;
@@ -393,6 +423,13 @@ static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *wal
 
 static inline int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
 				       struct unwind_tables_walk *walk)
+{
+	return -ENOENT;
+}
+
+static inline int unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
+						struct unwind_user_frame *frame,
+						struct unwind_tables_walk *walk)
 {
 	return -ENOENT;
 }

@@ -19,8 +19,12 @@
 
 #include "tables.h"
 #include "object.h"
+#include "scene.h"
+#include "eh_frame.h"
 
 #define REPEAT	5
+/* No format is that of an object without a table. */
+#define NOTHING	(-1U)
 
 static struct sampler sampler;
 
@@ -64,11 +68,55 @@ static void touch(const struct object *object)
 		(void)*(volatile unsigned char *)(object->base + i * PAGE);
 }
 
-static int measure(const char *name, struct object *object)
+/* The object's table is one of .eh_frame, for its first leaf. */
+static void say_eh_frame(struct object *object)
+{
+	struct elf64_phdr *header = &object->phdrs[GNU_SFRAME];
+
+	header->p_type = PT_GNU_EH_FRAME;
+	header->p_offset += EH_HEADER;
+	header->p_vaddr += EH_HEADER;
+	header->p_filesz -= EH_HEADER;
+	header->p_memsz -= EH_HEADER;
+}
+
+static int write_eh_frame(const struct object *object)
+{
+	static unsigned char image[OBJECT_SIZE];
+	/* As far from each other as they are going to be. */
+	struct scene scene = {
+		.text = image + OBJECT_TEXT * PAGE,
+		.table = image + OBJECT_TABLE * PAGE,
+	};
+
+	eh_no_rules(&scene);
+	eh_add(&scene, EH_CIE, NULL, 0);
+	if (pwrite(object->fd, scene.table, PAGE, OBJECT_TABLE * PAGE) != (ssize_t)PAGE)
+		return -errno;
+	return 0;
+}
+
+/* Whether the kernel has found the table, and it is good. */
+static bool is_found(const struct object *object, unsigned int format)
+{
+	struct unwind_table all[16];
+	long nr = tables_list(all, ARRAY_SIZE(all));
+
+	for (long i = 0; i < nr && i < (long)ARRAY_SIZE(all); i++) {
+		if (all[i].text_start == (unsigned long)object_text(object) &&
+		    all[i].format == format && all[i].state == UNWIND_TABLE_GOOD)
+			return true;
+	}
+	return false;
+}
+
+static int measure(const char *name, struct object *object, unsigned int format)
 {
 	unsigned long first = -1UL, again = -1UL, idle = -1UL;
 
 	if (object_make(object))
+		return 1;
+	if (format == UNWIND_TABLE_EH_FRAME && write_eh_frame(object))
 		return 1;
 	for (int i = 0; i < REPEAT; i++) {
 		unsigned long taken[3];
@@ -85,13 +133,17 @@ static int measure(const char *name, struct object *object)
 		again = taken[1] < again ? taken[1] : again;
 		idle = taken[2] < idle ? taken[2] : idle;
 	}
+	if (format != NOTHING && !is_found(object, format)) {
+		printf("%s: was not found\n", name);
+		return 1;
+	}
 	printf("%s %lu %lu\n", name, first - again, again - idle);
 	return 0;
 }
 
 int main(void)
 {
-	struct object with = object_good(), without = object_good();
+	struct object with = object_good(), eh_frame = object_good(), without = object_good();
 	int ret = sampler_open(&sampler);
 
 	if (ret) {
@@ -99,6 +151,9 @@ int main(void)
 		return 1;
 	}
 	printf("clock %lu\n", calibration());
+	say_eh_frame(&eh_frame);
 	without.ehdr.e_phnum--;
-	return measure("table", &with) | measure("nothing", &without);
+	return measure("table", &with, UNWIND_TABLE_SFRAME) |
+	       measure("nothing", &without, NOTHING) |
+	       measure("eh_frame", &eh_frame, UNWIND_TABLE_EH_FRAME);
 }

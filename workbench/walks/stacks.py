@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's stacks as perf prints them, and what is asked of them.
 
-For workbench/walks/compare and workbench/libraries/compare.
+For compare in workbench/walks, workbench/libraries and workbench/stock.
 """
 
 import bisect
@@ -97,6 +97,10 @@ class Program:
         names = [SIGNAL] + [self.function(address) for address in chain]
         return [address + (name != SIGNAL) for address, name in zip(chain, names)]
 
+    @staticmethod
+    def before(frame):
+        return frame - 1
+
     def show(self, chain):
         return " ".join(f"{address:x}:{name}" for address, name in zip(chain, self.functions(chain)))
 
@@ -182,15 +186,15 @@ def shifted(pairs):
     return sum(ours != theirs for (ours, _), (_, theirs) in zip(pairs, pairs[1:]))
 
 
-def gdb_pairs(program, stops, samples_of):
-    """gdb's stacks and ours, how many nobody knows, and which of ours claim to be complete.
+def stops_of(stops, samples_of):
+    """What gdb wrote of each stop, and the trap that it stopped at, or None.
 
     A thread's last trap before gdb looked is the one that it stopped at.
     """
     traps = collections.defaultdict(list)
     for sample in samples_of:
         traps[sample.tid].append(sample)
-    taken, pairs, unknown, complete = set(), [], 0, []
+    taken = set()
     for line in open(stops, encoding="ascii"):
         time, tid, *chain = line.split()
         of_thread = traps[int(tid)]
@@ -198,18 +202,73 @@ def gdb_pairs(program, stops, samples_of):
         if at < 0 or (tid, at) in taken:
             # A step into a signal's handler may be reported without one.
             print(f"# no trap was recorded for the stop at {time} of thread {tid}")
-            unknown += 1
+            yield chain, None
             continue
         taken.add((tid, at))
-        whole = program.whole([int(pc, 16) for pc in chain])
+        yield chain, of_thread[at]
+
+
+def gdb_pairs(program, stops, samples_of):
+    """gdb's stacks and ours, how many nobody knows, and which of ours claim to be complete."""
+    pairs, unknown, complete = [], 0, []
+    for chain, trap in stops_of(stops, samples_of):
+        whole = trap and program.whole([int(pc, 16) for pc in chain])
         # In the middle of a restorer gdb goes by its CFI, which is not true.
-        if whole is None or (GUESSED | WRONG) & set(program.functions(whole)[:2]):
+        if not whole or (GUESSED | WRONG) & set(program.functions(whole)[:2]):
             unknown += 1
         else:
-            pairs.append((of_thread[at].chain, whole))
+            pairs.append((trap.chain, whole))
             # Where rules have led to code without any, as musl's __clone, that is a guess.
-            complete.append(of_thread[at].end in (None, GUESSED_END))
+            complete.append(trap.end in (None, GUESSED_END))
     return pairs, unknown, complete
+
+
+def hits_of(recorded):
+    """Hits that were taken in both ways, ours and the copied one; of others, what there is, and None."""
+    hits = collections.defaultdict(list)
+    for sample in recorded:
+        hits[sample.tid, sample.event].append(sample)
+    for of_thread in hits.values():
+        at = 0
+        while at + 1 < len(of_thread):
+            # Which is first differs among threads, and perf may have had no room for a
+            # copy.  The arguments of a call, or the address of a fault, tell hits apart.
+            ours, theirs = sorted(of_thread[at:at + 2], key=lambda sample: not sample.deferred)
+            if ours.deferred == theirs.deferred or ours.what != theirs.what:
+                yield of_thread[at], None
+                at += 1
+            else:
+                yield ours, theirs
+                at += 2
+
+
+def changed(program, ours, theirs):
+    """Whether the stack is another one when it is walked."""
+    if not theirs.chain:
+        return False
+    # A handler returns: the walk is in what it interrupted.
+    returns = program.function(program.before(theirs.chain[0])) == SIGNAL
+    return returns or (program.function(theirs.chain[0]) in LAST and not ours.chain)
+
+
+def dwarf_pairs(program, recorded):
+    """The stacks of hits that were taken in both ways, the copied one being complete.
+
+    And how many there are of others: such that only one is there, that dwarf lost,
+    and that the walk could not see.
+    """
+    pairs, alone, lost, later = [], 0, 0, 0
+    for ours, theirs in hits_of(recorded):
+        whole = theirs and program.whole(theirs.chain)
+        if theirs is None:
+            alone += 1
+        elif changed(program, ours, theirs):
+            later += 1
+        elif whole is None or GUESSED & set(program.functions(whole)[:2]):
+            lost += 1
+        else:
+            pairs.append((ours.chain, program.after_calls(whole)))
+    return pairs, alone, lost, later
 
 
 def judge_gdb(tap, program, stacks, recorded, name, stops):

@@ -10,7 +10,11 @@ A program with shared libraries has START, the name of a function of whose call 
 of them are mapped.  An address may have a file's name behind it then: it counts from
 where that file is mapped.  All runs map the same files at the same places; which
 these are is written to MAPS.  Some runs go by what is mapped before the program's
-first instruction.
+first instruction: a share of EARLY.
+
+Whose libraries come and go, and has no symbols, says so by PLACES.  Breakpoints in a
+file that is not mapped yet are then set when it is.  Each frame's address has where it
+is behind it, as ADDRESS@OFFSET@FILE, and the last word of a line is why gdb ends there.
 
 Functions are drawn, with a generator that always starts alike, and stopped in
 at one of their first calls.  From there the program is stepped: each step ends
@@ -25,13 +29,17 @@ import time
 
 import gdb
 
-CHUNK = 20      # breakpoints at a time: gdb writes each anew whenever it goes on
-STEPS = 8       # from each
+# Breakpoints at a time: gdb writes each anew whenever it goes on.  Of all functions of
+# a process, with its libraries, most are never called.
+CHUNK = 60 if "PLACES" in os.environ else 20
+STEPS = int(os.environ.get("STEPS", "8"))   # from each
 PATIENCE = 12   # runs without a stop, until it is given up
 SYSCALL = b"\x0f\x05"
 
 wanted = int(os.environ["STOPS"])
 start = os.environ.get("START")
+early_share = float(os.environ.get("EARLY", "0.2"))
+with_places = "PLACES" in os.environ
 
 
 def places(lines):
@@ -58,26 +66,46 @@ gdb.execute("handle all nostop noprint pass", to_string=True)
 
 
 def chain():
-    """The frames that are on the stack: not those inlined, nor those of tail calls."""
-    frame, found = gdb.newest_frame(), []
+    """The frames that are on the stack: not those inlined, nor those of tail calls; and why there are no more."""
+    frame, found, reason = gdb.newest_frame(), [], "?"
     while frame is not None:
         if frame.type() in (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME):
             found.append(frame.pc())
         try:
+            reason = gdb.frame_stop_reason_string(frame.unwind_stop_reason())
             frame = frame.older()
         except gdb.error:   # memory that cannot be read
             break
-    return found
+    return found, reason
 
 
 def alive():
     return gdb.selected_thread() is not None
 
 
+def maps_of_process():
+    with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="ascii") as maps:
+        return maps.read()
+
+
+def words_of(pcs):
+    """Each address, and where it is in which file."""
+    mappings = []
+    for words in map(str.split, maps_of_process().splitlines()):
+        low, high = (int(address, 16) for address in words[0].split("-"))
+        mappings.append((low, high, int(words[2], 16), words[5] if len(words) > 5 else "?"))
+    for pc in pcs:
+        low, offset, name = next(((low, offset, name) for low, high, offset, name in mappings if low <= pc < high),
+                                 (pc, 0, "?"))
+        yield f"{pc:x}@{pc - low + offset:x}@{name}"
+
+
 def record():
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     thread = gdb.selected_thread().ptid[1]
-    stacks.write(f"{now} {thread} {' '.join(f'{pc:x}' for pc in chain())}\n")
+    pcs, reason = chain()
+    words = [*words_of(pcs), reason.replace(" ", "-")] if with_places else [f"{pc:x}" for pc in pcs]
+    stacks.write(f"{now} {thread} {' '.join(words)}\n")
 
 
 def burst(room):
@@ -113,11 +141,14 @@ def mapped(early):
     else:
         gdb.execute(f"tbreak {start}", to_string=True)
         gdb.execute("run", to_string=True)
-    with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="ascii") as file:
-        maps = file.read()
-    if not early:
+    maps = maps_of_process()
+    if not early and not with_places:
         with open(os.environ["MAPS"], "w", encoding="ascii") as file:
             file.write(maps)
+    return bases_of(maps)
+
+
+def bases_of(maps):
     bases = {"": 0}
     for line in maps.splitlines():
         words = line.split()
@@ -130,14 +161,26 @@ def run(chosen, child, early):
     """One run of the program with breakpoints; how many stacks it gave."""
     got = 0
     breakpoints = {}
-    bases = mapped(early) if start else {"": 0}
-    for address, file in sorted(chosen):
-        if file not in bases:
-            continue
-        place = gdb.Breakpoint(f"*{bases[file] + address:#x}", internal=True)
-        place.silent = True
-        place.ignore_count = 0 if (address, file) in always else draw.choice((0, 0, 2, 9, 30))
-        breakpoints[bases[file] + address] = place
+    later = set()
+
+    def place_in(bases, chosen):
+        """Set those breakpoints whose files are mapped; which are the others."""
+        for address, file in sorted(chosen):
+            if file in bases:
+                place = gdb.Breakpoint(f"*{bases[file] + address:#x}", internal=True)
+                place.silent = True
+                place.ignore_count = 0 if (address, file) in always else draw.choice((0, 0, 2, 9, 30))
+                breakpoints[bases[file] + address] = place
+        return {(address, file) for address, file in chosen if file not in bases}
+
+    def loaded(_):
+        nonlocal later
+        if later and alive():
+            later = place_in(bases_of(maps_of_process()), later)
+
+    later = place_in(mapped(early) if start else {"": 0}, chosen)
+    if with_places:
+        gdb.events.new_objfile.connect(loaded)
     gdb.execute("set follow-fork-mode " + ("child" if child else "parent"))
     gdb.execute("continue" if start else "run", to_string=True)
     if alive():
@@ -151,6 +194,8 @@ def run(chosen, child, early):
             got += burst(min(STEPS, wanted - got))
             if alive() and got < wanted:
                 gdb.execute("continue", to_string=True)
+    if with_places:
+        gdb.events.new_objfile.disconnect(loaded)
     with gone():
         if alive():
             gdb.execute("kill", to_string=True)
@@ -164,7 +209,7 @@ left = PATIENCE
 while wanted and left:
     draw.shuffle(functions)
     got = run(set(functions[:CHUNK] + always), draw.random() < 0.3,
-              start and draw.random() < 0.2)
+              start and draw.random() < early_share)
     wanted -= got
     left = PATIENCE if got else left - 1
 stacks.close()

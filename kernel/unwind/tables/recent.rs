@@ -27,7 +27,7 @@ pub(crate) struct Recent {
 }
 
 // C keeps room for it.
-const _: () = assert!(size_of::<Recent>() == size_of::<bindings::unwind_tables_recent>());
+const _: () = assert!(size_of::<Recent>() <= size_of::<bindings::unwind_tables_recent>());
 const _: () = assert!(align_of::<Recent>() == align_of::<bindings::unwind_tables_recent>());
 
 impl Recent {
@@ -39,8 +39,8 @@ impl Recent {
     /// this was called for before.
     pub(crate) unsafe fn from_raw<'a>(room: *mut bindings::unwind_tables_recent) -> &'a mut Self {
         // INVARIANT: Its generation is zero, or `set()` has set both.
-        // SAFETY: `room` is valid for reading and writing, and the two have the same size and
-        // alignment.
+        // SAFETY: `room` is valid for reading and writing, has the same alignment, and is not
+        // smaller.
         unsafe { &mut *room.cast() }
     }
 

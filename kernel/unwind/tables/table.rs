@@ -129,6 +129,13 @@ impl Table {
     }
 }
 
+/// What lookups in the tables of a text have in common, within a stack.
+#[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
+pub(crate) type Common = Option<eh_frame::Common>;
+/// SFrame has nothing of that kind.
+#[cfg(not(CONFIG_UNWIND_USER_EH_FRAME))]
+pub(crate) type Common = ();
+
 /// The header of a table: all that is kept of its bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Header {
@@ -166,6 +173,7 @@ impl Header {
     #[inline(always)]
     pub(crate) fn rule<R: Reader>(
         &self,
+        _common: &mut Common,
         reader: &R,
         base: usize,
         pc: usize,
@@ -174,7 +182,27 @@ impl Header {
         match self {
             Self::SFrame(header) => header.rule(reader, base as u64, pc as u64, budget),
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(header) => rule_by_eh_frame(header, reader, base, pc, budget),
+            Self::EhFrame(header) => rule_by_eh_frame(header, _common, reader, base, pc, budget),
+        }
+    }
+
+    /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
+    /// number `register`. That is so of `.eh_frame` alone: SFrame knows no other registers.
+    #[inline(always)]
+    pub(crate) fn rule_of<R: Reader>(
+        &self,
+        register: u32,
+        reader: &R,
+        base: usize,
+        pc: usize,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        match self {
+            Self::SFrame(_) => Err(Error::NotFound),
+            #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
+            Self::EhFrame(header) => {
+                header.rule_of(register, reader, base as u64, pc as u64, budget)
+            }
         }
     }
 }
@@ -186,10 +214,11 @@ impl Header {
 #[inline(never)]
 fn rule_by_eh_frame<R: Reader>(
     header: &eh_frame::Header<Machine>,
+    common: &mut Common,
     reader: &R,
     base: usize,
     pc: usize,
     budget: &mut Budget,
 ) -> Result<Rule, Error> {
-    header.rule(reader, base as u64, pc as u64, budget)
+    header.rule_with(common, reader, base as u64, pc as u64, budget)
 }

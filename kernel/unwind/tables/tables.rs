@@ -462,6 +462,34 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     unsafe { lookup(frame, units, |budget| registry.rule(ip, &mut walk, budget)) }
 }
 
+/// Finds what a frame's rule says of another register than the frame pointer: see
+/// `unwind_tables_lookup_register()` in the C header.
+///
+/// # Safety
+///
+/// As `__unwind_tables_lookup()`.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_lookup_register(
+    ip: usize,
+    register: c_uint,
+    frame: *mut bindings::unwind_user_frame,
+    walk: *mut bindings::unwind_tables_walk,
+) -> c_int {
+    // SAFETY: `tables` is what `current->mm` points to. A registry lives as long as its address
+    // space has users, and `current` is one.
+    let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
+    // SAFETY: `walk` is valid, its `recent` from the last call or without a generation, and its
+    // budget is another field.
+    let (mut walk, units) = unsafe { (Walk::from_raw(walk), &mut (*walk).budget) };
+
+    // SAFETY: `frame` is valid for writing.
+    unsafe {
+        lookup(frame, units, |budget| {
+            registry.rule_of(register, ip, &mut walk, budget)
+        })
+    }
+}
+
 /// Makes a registry for an address space that has none: see `unwind_tables_start()` in the C
 /// header.
 ///

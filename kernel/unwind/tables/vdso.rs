@@ -22,6 +22,7 @@ use crate::{
     },
     registry::TARGET,
     table::{
+        Common,
         Format,
         Header,
         Table, //
@@ -92,7 +93,10 @@ impl Vdso {
             // Does not wrap: a process has mapped all of the vDSO there.
             let base = start.wrapping_add(known.offset);
 
-            match known.header.rule(&known.memory, base, pc, budget) {
+            match known
+                .header
+                .rule(&mut Common::default(), &known.memory, base, pc, budget)
+            {
                 Err(Error::NotFound) => {}
                 answer => return answer,
             }

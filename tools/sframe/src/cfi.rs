@@ -2,6 +2,7 @@
 
 //! The rules that a file's own `.eh_frame` has.
 
+use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use gimli::{
@@ -89,13 +90,18 @@ pub fn find<'a>(elf: &Elf<'a>, endian: RunTimeEndian) -> Option<Source<'a>> {
 pub struct Fde {
     pub start: u64,
     pub end: u64,
+    /// Where it is in the section.
     offset: usize,
+    /// Bytes of it and of its CIE, which both are read for its rows.
+    pub bytes: u64,
 }
 
 /// A file's call frame information.
 pub struct Cfi<'a, A> {
     section: EhFrame<Slice<'a>>,
     bases: BaseAddresses,
+    /// Where the section stands.
+    address: u64,
     changed: &'a Changed,
     /// Sorted by address.
     pub fdes: Vec<Fde>,
@@ -114,6 +120,7 @@ impl<'a, A: Arch> Cfi<'a, A> {
         let mut cfi = Self {
             section,
             bases: BaseAddresses::default().set_eh_frame(address),
+            address,
             changed,
             fdes: Vec::new(),
             errors: Vec::new(),
@@ -126,14 +133,18 @@ impl<'a, A: Arch> Cfi<'a, A> {
     fn read_fdes(&mut self) {
         let bases = self.bases.clone();
         let mut entries = self.section.entries(&bases);
+        // Many FDEs share one, and each may be long.
+        let mut cies = HashMap::new();
 
         loop {
             let fde = match entries.next() {
                 Ok(None) => break,
                 Ok(Some(CieOrFde::Cie(_))) => continue,
-                Ok(Some(CieOrFde::Fde(fde))) => {
-                    fde.parse(|section, bases, offset| section.cie_from_offset(bases, offset))
-                }
+                Ok(Some(CieOrFde::Fde(fde))) => fde.parse(|section, bases, offset| {
+                    let cie = cies.entry(offset.0);
+                    cie.or_insert_with(|| section.cie_from_offset(bases, offset))
+                        .clone()
+                }),
                 // Gimli does not go on after that.
                 Err(error) => {
                     self.errors
@@ -146,6 +157,7 @@ impl<'a, A: Arch> Cfi<'a, A> {
                     start: fde.initial_address(),
                     end: fde.initial_address().saturating_add(fde.len()),
                     offset: fde.offset(),
+                    bytes: (fde.entry_len() + fde.cie().entry_len()) as u64,
                 }),
                 Err(error) => self
                     .errors
@@ -165,6 +177,20 @@ impl<'a, A: Arch> Cfi<'a, A> {
             .iter()
             .take_while(move |fde| fde.start < end)
             .filter(move |fde| fde.end > start)
+    }
+
+    /// The FDE of a function that starts at `start`, if it stands at `address`.
+    pub fn fde_at(&self, start: u64, address: u64) -> Option<&Fde> {
+        let first = self.fdes.partition_point(|fde| fde.start < start);
+        let same = self.fdes[first..].iter();
+
+        same.take_while(|fde| fde.start == start)
+            .find(|fde| self.address_of(fde) == address)
+    }
+
+    /// Where an FDE stands.
+    pub fn address_of(&self, fde: &Fde) -> u64 {
+        self.address.wrapping_add(fde.offset as u64)
     }
 
     /// Calls `visit` with each row of an FDE: its range, and a way to evaluate it at an address.
@@ -220,7 +246,7 @@ impl<'a, A: Arch> Cfi<'a, A> {
         let cfa = evaluator.cfa(row.cfa());
         let expected = Expected {
             cfa,
-            ra: evaluator.saved(ra.as_ref(), A::RA, cfa),
+            ra: evaluator.saved(ra.as_ref(), A::RA as u16, cfa),
             fp: evaluator.saved(
                 row.register(Register(A::FP as u16)).as_ref(),
                 A::FP as u16,

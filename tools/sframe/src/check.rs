@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `sframe check`: will the kernel accept the table, and is it right?
+//! `sframe check`: what will the kernel make of a file, and is it right?
+
+mod eh_frame;
+mod sframe;
 
 use std::path::Path;
 
@@ -9,21 +12,19 @@ use anyhow::Result;
 use crate::arch::Arch;
 use crate::augmentation;
 use crate::cfi::{self, Cfi, endian};
-use crate::compare::{self, Defect, Outcome};
-use crate::coverage;
+use crate::coverage::{self, Spans};
+use crate::discovery;
 use crate::elf::{self, Elf, Machine};
-use crate::parse::sframe::{Attribute, Function, Reason};
-use crate::parse::{self, AArch64, Amd64, Error, Malformed, S390x};
-use crate::ranges::Range;
-use crate::report::{self, Problem, Report, Severity, Verdict};
-use crate::table::{self, Found, Rows, Table};
+use crate::parse::{AArch64, Amd64, Error, S390x};
+use crate::report::{self, Format, Problem, Report, Severity, Verdict};
 use crate::text;
 
-/// How much work a file may cost: rows read, and as much again compared. No real file costs so
-/// much, but functions that share their rows can ask for any amount.
+/// How much work a file may cost, for each format. No real file costs so much, but functions that
+/// share their rows can ask for any amount.
 const LIMIT: u64 = 1 << 26;
-/// How many functions are looked at.
-const FUNCTIONS: usize = 1 << 24;
+
+/// How many bytes of code may be without rules in any file: start-up code is.
+const LOST: u64 = 4096;
 
 /// Checks a file. What is wrong with it is in the report.
 pub fn check(path: &Path) -> Report {
@@ -45,396 +46,180 @@ pub fn check_bytes(data: &[u8], report: &mut Report) -> Result<()> {
     let elf = Elf::parse(data)?;
 
     match elf.machine {
-        Machine::X86_64 => Check::<Amd64>::run(&elf, report),
-        Machine::AArch64 => Check::<AArch64>::run(&elf, report),
-        Machine::S390x => Check::<S390x>::run(&elf, report),
+        Machine::X86_64 => check_elf::<Amd64>(&elf, report),
+        Machine::AArch64 => check_elf::<AArch64>(&elf, report),
+        Machine::S390x => check_elf::<S390x>(&elf, report),
     }
     Ok(())
 }
 
-/// The check of a table.
-struct Check<'f, 'a, A> {
-    elf: &'f Elf<'a>,
-    report: &'f mut Report,
-    table: &'f Table<'a, A>,
-    /// The functions of the table.
-    functions: Vec<Function>,
-    numbers: report::Table,
-    comparison: report::Comparison,
-    rows_left: u64,
-    places_left: u64,
-    /// The addresses of the section `.plt.got`.
-    plt_got: Range,
-}
+fn check_elf<A: Arch>(elf: &Elf<'_>, report: &mut Report) {
+    let source = cfi::find(elf, endian::<A>());
+    let (bytes, address) = source
+        .as_ref()
+        .map_or((&[][..], 0), |source| (source.bytes, source.address));
+    let (bytes, changed) = augmentation::readable(bytes, endian::<A>());
+    let cfi = Cfi::<A>::read(&bytes, &changed, address);
 
-impl<'f, 'a, A: Arch> Check<'f, 'a, A> {
-    fn run(elf: &'f Elf<'a>, report: &'f mut Report) {
-        report.abi = Some(A::NAME);
-        if let Some(error) = &elf.sections_error {
-            let text = format!("section headers cannot be read: {error}");
-            report.add(problem(Severity::Warning, "sections", text));
-        }
-        let Some((table, numbers)) = find::<A>(elf, report) else {
-            return;
-        };
-
-        let mut check = Check {
-            elf,
-            report,
-            table: &table,
-            functions: Vec::new(),
-            numbers,
-            comparison: report::Comparison::default(),
-            rows_left: LIMIT,
-            places_left: LIMIT,
-            plt_got: elf.section(".plt.got").map_or((0, 0), elf::Section::range),
-        };
-        check.index();
-        check.unwind_information();
-        check.finish();
+    report.abi = Some(A::NAME);
+    if let Some(error) = &elf.sections_error {
+        let text = format!("section headers cannot be read: {error}");
+        report.add(problem(Severity::Warning, None, "sections", text));
     }
-
-    /// Reads and checks the index.
-    fn index(&mut self) {
-        let table = self.table;
-        let mut end = 0;
-        let mut last: Option<Function> = None;
-
-        for function in table.index().take(FUNCTIONS) {
-            let function = match function {
-                Ok(function) => function,
-                Err(error) => {
-                    self.refuse(error, "an entry of the index");
-                    continue;
-                }
-            };
-            let range = (function.start, function.start + u64::from(function.size));
-            if last.is_some_and(|last| last.start > function.start) {
-                let name = self.name(&function);
-                self.refuse(Reason::Unsorted.at(function.entry), &name);
-            } else if function.size != 0 && function.start < end {
-                self.about(
-                    &function,
-                    Severity::Warning,
-                    "overlap",
-                    "overlaps another function",
-                );
-            } else if last.is_some_and(|last| last.start == function.start) {
-                self.about(
-                    &function,
-                    Severity::Note,
-                    "equal-start",
-                    "starts where another does",
-                );
-            }
-            if !self.elf.is_code(range) {
-                let text = "is not in an executable segment";
-                self.about(&function, Severity::Error, "not-code", text);
-            }
-            if function.size == 0 {
-                self.about(&function, Severity::Note, "empty-function", "is empty");
-            }
-            end = end.max(range.1);
-            last = Some(function);
-            self.functions.push(function);
-        }
-        self.numbers.functions = self.functions.len() as u64;
+    for error in &cfi.errors {
+        let text = format!(".eh_frame: {error}");
+        report.add(problem(Severity::Warning, None, "eh-frame", text));
     }
+    let (functions, sframe) = sframe::check(elf, report, &cfi).unwrap_or_default();
+    let eh_frame = eh_frame::check(elf, report, &cfi).unwrap_or_default();
 
-    /// Reads `.eh_frame` and goes through all functions with it.
-    fn unwind_information(&mut self) {
-        let source = cfi::find(self.elf, endian::<A>());
-        let (bytes, address) = source
-            .as_ref()
-            .map_or((&[][..], 0), |source| (source.bytes, source.address));
-        let (bytes, changed) = augmentation::readable(bytes, endian::<A>());
-        let cfi = Cfi::<A>::read(&bytes, &changed, address);
-
-        if source.is_none() {
-            let text = "there is no .eh_frame to compare with".into();
-            self.report
-                .add(problem(Severity::Warning, "no-eh-frame", text));
-        }
-        for error in &cfi.errors {
-            let text = format!(".eh_frame: {error}");
-            self.report
-                .add(problem(Severity::Warning, "eh-frame", text));
-        }
-        let mut rows = Rows::new();
-        for function in std::mem::take(&mut self.functions) {
-            self.function(&function, &cfi, &mut rows);
-            self.functions.push(function);
-        }
-        self.report.coverage = Some(coverage::coverage(self.elf, &self.functions, &cfi.fdes));
-        self.plt_coverage();
-        self.report.sizes = Some(report::Sizes {
-            sframe: self.table.header.table_len(),
+    discovered::<A>(elf, report);
+    if report.table.is_some() && source.is_none() {
+        let text = "there is no .eh_frame to compare with".into();
+        let format = Some(Format::Sframe);
+        report.add(problem(Severity::Warning, format, "no-eh-frame", text));
+    }
+    if report.table.is_some() || report.eh_frame.index.is_some() {
+        report.sizes = Some(report::Sizes {
+            sframe: report.table.as_ref().map_or(0, |table| table.bytes),
             eh_frame: source.as_ref().and_then(|source| source.size),
             eh_frame_hdr: source.as_ref().map_or(0, |source| source.hdr_bytes),
         });
+        let coverage = coverage::coverage(&functions, &cfi.fdes);
+        report.coverage = Some(coverage);
     }
+    covered::<A>(elf, report, sframe, eh_frame);
+    plt_coverage(report);
+    judge(report);
+}
 
-    fn function(&mut self, function: &Function, cfi: &Cfi<'_, A>, rows: &mut Rows) {
-        if self.rows_left == 0 {
-            return;
-        }
-        let result = self.table.rows(function, rows);
+/// What the kernel does not find by itself, though there is a table.
+fn discovered<A: Arch>(elf: &Elf<'_>, report: &mut Report) {
+    let found = discovery::discover::<A>(elf);
+    let address = report.table.as_ref().map(|table| table.address);
+    let has_sframe = found.iter().any(|(_, found)| {
+        let sframe = found.as_ref().ok().and_then(|object| object.sframe);
+        sframe.map(|segment| segment.address) == address
+    });
 
-        self.rows_left = self.rows_left.saturating_sub(rows.len() as u64);
-        self.numbers.rows += rows.len() as u64;
-        self.numbers.outermost_rows +=
-            rows.iter().filter(|(_, rule)| rule.is_outermost()).count() as u64;
-        let attribute = match result {
-            Ok(attribute) => attribute,
-            Err((error, row)) => {
-                let name = self.name(function);
-                self.refuse(error, &format!("{name}, row {row}"));
-                return;
-            }
-        };
-        self.numbers.flexible_functions += u64::from(attribute.flexible);
-        self.numbers.repeating_functions += u64::from(attribute.block.is_some());
-        self.numbers.signal_functions += u64::from(attribute.signal);
-        if attribute.rows == 0 && !attribute.signal {
-            self.about(function, Severity::Warning, "without-rows", "has no rows");
-        } else if rows.first().is_some_and(|(start, _)| *start != 0) {
-            self.about(
-                function,
-                Severity::Warning,
-                "late-row",
-                "has no row at its start",
-            );
-        }
-        self.look_up(function, &attribute, rows);
-        self.compare(function, &attribute, rows, cfi);
+    if address.is_some() && !has_sframe {
+        let text = "the kernel finds the SFrame table only when it executes the file".into();
+        let format = Some(Format::Sframe);
+        report.add(problem(Severity::Warning, format, "not-discovered", text));
     }
-
-    /// Asks as the kernel does, at both ends of a function.
-    fn look_up(&mut self, function: &Function, attribute: &Attribute, rows: &Rows) {
-        let Some(last) = function.size.checked_sub(1) else {
-            return;
-        };
-
-        for offset in [0, last] {
-            let row = table::row_at(rows, attribute.block, function.size, offset).0;
-            let Some((_, rule)) = row.and_then(|row| rows.get(row)) else {
-                continue;
-            };
-            let (found, cost) = self.table.lookup(function.start + u64::from(offset));
-            self.rows_left = self.rows_left.saturating_sub(cost.into());
-            if found != Ok(*rule) {
-                let why = match found {
-                    Ok(_) => "another function is found instead".into(),
-                    Err(error) => text::error(error),
-                };
-                let text = format!("is not found by the kernel at +{offset:#x}: {why}");
-                self.about(function, Severity::Warning, "hidden", &text);
-                return;
-            }
-        }
+    if !found.iter().any(|(_, found)| found.is_ok()) {
+        return;
     }
-
-    fn compare(
-        &mut self,
-        function: &Function,
-        attribute: &Attribute,
-        rows: &Rows,
-        cfi: &Cfi<'_, A>,
-    ) {
-        let comparison = compare::Comparison {
-            cfi,
-            function,
-            attribute,
-            rows,
-            plt_got: (self.plt_got.0..self.plt_got.1).contains(&function.start),
-        };
-        let (elf, numbers) = (self.elf, &mut self.comparison);
-
-        let result = comparison.run(&mut self.places_left, |place| {
-            numbers.places += 1;
-            let defect = match place.outcome {
-                Outcome::Equal => return numbers.equal += 1,
-                Outcome::NoRow => return numbers.without_row += 1,
-                Outcome::NoRule => return numbers.without_rule += 1,
-                Outcome::Known(defect) => Some(Defect::name(defect)),
-                Outcome::Differs => None,
-            };
-            let difference = || report::Difference {
-                address: place.address,
-                place: text::place(
-                    elf.name(function.start).as_deref(),
-                    function.start,
-                    place.address,
-                ),
-                sframe: place.rule.map_or("-".into(), text::rule::<A>),
-                eh_frame: compare::expected_text::<A>(&place.expected),
-                defect,
-            };
-            numbers.add(difference, defect);
-        });
-        if let Err(error) = result {
-            let text = format!("cannot be compared: .eh_frame: {error}");
-            self.about(function, Severity::Warning, "eh-frame", &text);
+    for (text, absence) in found {
+        if let Err(absence) = absence {
+            let address = text.address;
+            let reason = absence.text();
+            let text = format!("no table for the segment at {address:#x}: {reason}");
+            report.add(Problem {
+                address: Some(address),
+                ..problem(Severity::Warning, None, "text-not-found", text)
+            });
         }
-    }
-
-    /// Code that only linkers write tables for.
-    fn plt_coverage(&mut self) {
-        let Some(coverage) = &self.report.coverage else {
-            return;
-        };
-        let uncovered: Vec<_> = coverage
-            .code
-            .iter()
-            .filter(|code| code.name.starts_with(".plt") && code.sframe < code.eh_frame)
-            .map(|code| {
-                let text = format!("the linker wrote no table, or not all, for {}", code.name);
-                Problem {
-                    address: Some(code.address),
-                    ..problem(Severity::Note, "plt-not-covered", text)
-                }
-            })
-            .collect();
-
-        for problem in uncovered {
-            self.report.add(problem);
-        }
-    }
-
-    fn finish(self) {
-        let functions = self.table.header.functions() as usize;
-        if self.rows_left == 0 || self.places_left == 0 || functions > FUNCTIONS {
-            let text = "there is more to check than any real file has: not all was checked".into();
-            self.report.add(problem(Severity::Error, "too-large", text));
-        }
-        let said = self.table.rows_in_header().map(u64::from);
-        if self.report.errors == 0 && said.is_some_and(|said| said != self.numbers.rows) {
-            let text = format!(
-                "the header counts {} rows, but there are {}",
-                said.unwrap_or_default(),
-                self.numbers.rows
-            );
-            self.report
-                .add(problem(Severity::Warning, "row-count", text));
-        }
-        self.report.verdict = if self.report.errors != 0 {
-            Verdict::Refused
-        } else if self.comparison.differ != 0 {
-            Verdict::Wrong
-        } else {
-            Verdict::Good
-        };
-        self.report.table = Some(self.numbers);
-        self.report.comparison = Some(self.comparison);
-    }
-
-    fn name(&self, function: &Function) -> String {
-        let name = self.elf.name(function.start);
-
-        text::place(name.as_deref(), function.start, function.start)
-    }
-
-    fn about(&mut self, function: &Function, severity: Severity, kind: &'static str, text: &str) {
-        let text = format!("{} {text}", self.name(function));
-
-        self.report.add(Problem {
-            offset: u32::try_from(function.entry).ok(),
-            address: Some(function.start),
-            ..problem(severity, kind, text)
-        });
-    }
-
-    /// The kernel would refuse this.
-    fn refuse(&mut self, error: Error, of_what: &str) {
-        let mut problem = refusal(error, of_what);
-
-        if let Error::Malformed(Malformed {
-            reason: parse::Reason::SFrame(Reason::Register),
-            offset,
-        }) = error
-            && self.table.bytes.has_bad_register(offset)
-        {
-            problem.text += "; GNU as writes this for an expression that it cannot express";
-        }
-        self.report.add(problem);
     }
 }
 
-/// Finds the table and reads its header; if there is none, the report is complete.
-fn find<'a, A: Arch>(elf: &Elf<'a>, report: &mut Report) -> Option<(Table<'a, A>, report::Table)> {
-    let (verdict, reason) = match table::find(elf) {
-        Found::Table {
-            segment,
-            bytes,
-            file_offset,
-        } => {
-            let table = match Table::<A>::read(bytes, segment.address, segment.file_size) {
-                Ok(table) => table,
-                Err(error) => {
-                    report.add(refusal(error, "the header"));
-                    report.verdict = Verdict::Refused;
-                    return None;
-                }
-            };
-            let numbers = report::Table {
-                address: segment.address,
-                file_offset,
-                segment_bytes: segment.file_size,
-                bytes: table.header.table_len(),
-                ..Default::default()
-            };
-            segment_problems(elf, report, &numbers);
-            return Some((table, numbers));
-        }
-        Found::None => (
-            Verdict::NoTable,
-            "there is no PT_GNU_SFRAME program header".into(),
-        ),
-        Found::Empty => (
-            Verdict::NoTable,
-            "the PT_GNU_SFRAME program header is empty".into(),
-        ),
-        Found::SectionOnly => (
-            Verdict::NotFound,
-            "there is a section .sframe, but no PT_GNU_SFRAME program header".into(),
-        ),
-        Found::NotLoaded(address) => (
-            Verdict::NotFound,
-            format!("PT_GNU_SFRAME is at {address:#x}, where nothing is loaded"),
-        ),
+/// Says how much of the code the tables are about.
+fn covered<A: Arch>(elf: &Elf<'_>, report: &mut Report, sframe: Spans, eh_frame: Spans) {
+    let code = coverage::code::<A>(elf, sframe, eh_frame);
+
+    report.text = Some(code.text);
+    if report.table.is_some() {
+        report.sframe.text = Some(code.sframe);
+    }
+    if report.eh_frame.index.is_some() {
+        report.eh_frame.judgement.text = Some(code.eh_frame);
+    }
+    if let Some(coverage) = &mut report.coverage {
+        coverage.code = code.parts;
+    }
+    let text = &code.text;
+    let run = text.bytes.saturating_sub(text.padding);
+    let lost = run.saturating_sub(text.unwound);
+    if report.coverage.is_some() && lost > LOST && lost > text.unwound {
+        let share = text::percent(text.unwound, run);
+        let text = format!("tables are about {share} of the code: stacks are lost in the rest");
+        report.add(problem(Severity::Warning, None, "little-covered", text));
+    }
+}
+
+/// Code that only linkers write tables for.
+fn plt_coverage(report: &mut Report) {
+    let Some(coverage) = report.coverage.as_ref().filter(|_| report.table.is_some()) else {
+        return;
     };
+    let uncovered: Vec<_> = coverage
+        .code
+        .iter()
+        .filter(|code| code.name.starts_with(".plt") && code.sframe < code.eh_frame)
+        .map(|code| {
+            let text = format!("the linker wrote no table, or not all, for {}", code.name);
+            Problem {
+                address: Some(code.address),
+                ..problem(
+                    Severity::Note,
+                    Some(Format::Sframe),
+                    "plt-not-covered",
+                    text,
+                )
+            }
+        })
+        .collect();
 
-    report.end(verdict, reason);
-    None
+    for problem in uncovered {
+        report.add(problem);
+    }
 }
 
-/// What is odd about the program header.
-fn segment_problems(elf: &Elf<'_>, report: &mut Report, table: &report::Table) {
-    if elf.tables.len() > 1 {
-        let text = "several PT_GNU_SFRAME program headers: the kernel takes the first".into();
-        report.add(problem(Severity::Warning, "several-tables", text));
-    }
-    if elf
-        .tables
-        .first()
-        .is_some_and(|segment| segment.file_offset != table.file_offset)
-    {
-        let text = "PT_GNU_SFRAME has another file offset than what is loaded at its address";
-        report.add(problem(Severity::Warning, "file-offset", text.into()));
-    }
-    if table.segment_bytes > table.bytes {
-        let text = format!(
-            "PT_GNU_SFRAME is {} bytes longer than the table",
-            table.segment_bytes - table.bytes
-        );
-        report.add(problem(Severity::Note, "long-segment", text));
-    }
+/// The verdict on a file: what is bad of one table is not made good by the other one, but one of
+/// them is enough.
+fn judge(report: &mut Report) {
+    let sframe = &report.sframe;
+    let eh_frame = &report.eh_frame.judgement;
+    let verdicts = [sframe.verdict, eh_frame.verdict];
+    let bad = [Verdict::Refused, Verdict::Wrong]
+        .into_iter()
+        .find(|bad| verdicts.contains(bad));
+    let reason = |judgement: &report::Judgement| judgement.reason.clone();
+
+    let (verdict, reason) = match (bad, sframe.verdict, eh_frame.verdict) {
+        (Some(Verdict::Refused), Verdict::Refused, Verdict::Good) => {
+            let reason = "the SFrame table; the kernel uses .eh_frame instead";
+            (Verdict::Refused, Some(reason.into()))
+        }
+        (Some(Verdict::Refused), Verdict::Good, Verdict::Refused) => {
+            let reason = ".eh_frame; the kernel uses the SFrame table alone";
+            (Verdict::Refused, Some(reason.into()))
+        }
+        (Some(bad), ..) => (bad, None),
+        // Whoever links such a table wants it to be used.
+        (None, Verdict::NotFound, _) => (Verdict::NotFound, reason(sframe)),
+        (None, Verdict::Good, _) | (None, _, Verdict::Good) => (Verdict::Good, None),
+        (None, _, Verdict::NoTable) => {
+            let reasons = [reason(sframe), reason(eh_frame)];
+            let reasons: Vec<_> = reasons.into_iter().flatten().collect();
+            (Verdict::NoTable, Some(reasons.join(", and ")))
+        }
+        (None, _, other) => (other, reason(eh_frame)),
+    };
+    report.verdict = verdict;
+    report.reason = reason;
 }
 
 /// A problem that is nowhere in particular.
-fn problem(severity: Severity, kind: &'static str, text: String) -> Problem {
+fn problem(
+    severity: Severity,
+    format: Option<Format>,
+    kind: &'static str,
+    text: String,
+) -> Problem {
     Problem {
         severity,
+        format,
         kind,
         text,
         offset: None,
@@ -443,7 +228,7 @@ fn problem(severity: Severity, kind: &'static str, text: String) -> Problem {
 }
 
 /// Something for which the kernel refuses a table.
-fn refusal(error: Error, of_what: &str) -> Problem {
+fn refusal(format: Format, error: Error, of_what: &str) -> Problem {
     let (kind, offset) = match error {
         Error::Malformed(malformed) => ("malformed", Some(malformed.offset)),
         Error::Fault => ("fault", None),
@@ -456,6 +241,7 @@ fn refusal(error: Error, of_what: &str) -> Problem {
         offset,
         ..problem(
             Severity::Error,
+            Some(format),
             kind,
             format!("{of_what}: {}", text::error(error)),
         )

@@ -36,6 +36,9 @@ impl Defect {
     }
 }
 
+/// How many bytes of `.eh_frame` are as much work as a row.
+const BYTES: u64 = 4;
+
 /// What comes of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -74,11 +77,12 @@ pub fn expected_text<A: Arch>(expected: &Expected) -> String {
         Some(crate::parse::Key::B) => " signed-b",
     };
     format!(
-        "cfa={} ra={} fp={}{}{signed}",
+        "cfa={} ra={} fp={}{}{}{signed}",
         said(expected.cfa),
         said(expected.ra),
         said(expected.fp),
         if expected.unusual_sp { " sp=other" } else { "" },
+        if expected.signal { " signal" } else { "" },
     )
 }
 
@@ -99,6 +103,8 @@ impl<A: Arch> Comparison<'_, '_, A> {
         let end = start.saturating_add(self.function.size.into());
 
         for fde in self.cfi.about(start, end) {
+            // It is read to its end, whatever it has of rows.
+            *left = left.saturating_sub(fde.bytes / BYTES);
             self.cfi.rows(fde, |from, to, at| {
                 *left = left.saturating_sub(1);
                 self.row(from.max(start), to.min(end), at, left, &mut visit);
@@ -179,7 +185,7 @@ impl<A: Arch> Comparison<'_, '_, A> {
     }
 
     fn ra_agrees(&self, rule: &Rule, expected: &Expected) -> bool {
-        let ra = normal::<A>(rule.ra(), A::RA, Some(rule.cfa()));
+        let ra = normal::<A>(rule.ra(), A::RA as u16, Some(rule.cfa()));
 
         expected.ra == Said::Value(ra) && rule.signed_ra() == expected.signed
     }

@@ -2,11 +2,12 @@
 
 //! How much of the code each side is about.
 
+use crate::arch::Arch;
 use crate::cfi::Fde;
 use crate::elf::Elf;
 use crate::parse::sframe::Function;
 use crate::ranges::{Range, Ranges};
-use crate::report::{Code, Coverage};
+use crate::report::{Amounts, Code, Coverage, Text};
 
 fn range(function: &Function) -> Range {
     let end = function.start.saturating_add(function.size.into());
@@ -14,8 +15,8 @@ fn range(function: &Function) -> Range {
     (function.start, end)
 }
 
-/// How much of the code of a file its table and its `.eh_frame` are about.
-pub fn coverage(elf: &Elf<'_>, functions: &[Function], fdes: &[Fde]) -> Coverage {
+/// Which functions the table of a file and its `.eh_frame` are about.
+pub fn coverage(functions: &[Function], fdes: &[Fde]) -> Coverage {
     let sframe = Ranges::new(functions.iter().map(range).collect());
     let eh_frame = Ranges::new(fdes.iter().map(|fde| (fde.start, fde.end)).collect());
     let alone = |range: &Range, others: &Ranges| others.count_in(*range) == 0;
@@ -31,16 +32,150 @@ pub fn coverage(elf: &Elf<'_>, functions: &[Function], fdes: &[Fde]) -> Coverage
             .iter()
             .filter(|fde| alone(&(fde.start, fde.end), &sframe))
             .count() as u64,
-        code: elf
-            .code()
-            .into_iter()
-            .map(|(name, range)| Code {
-                name,
-                address: range.0,
-                bytes: range.1 - range.0,
-                sframe: sframe.count_in(range),
-                eh_frame: eh_frame.count_in(range),
-            })
-            .collect(),
+        code: Vec::new(),
     }
+}
+
+/// Addresses by what the kernel finds for them in one table.
+#[derive(Default)]
+pub struct Spans {
+    rule: Vec<Range>,
+    unsupported: Vec<Range>,
+    malformed: Vec<Range>,
+}
+
+impl Spans {
+    pub fn add_rule(&mut self, range: Range) {
+        add(&mut self.rule, range);
+    }
+
+    pub fn add_unsupported(&mut self, range: Range) {
+        add(&mut self.unsupported, range);
+    }
+
+    pub fn add_malformed(&mut self, range: Range) {
+        add(&mut self.malformed, range);
+    }
+
+    /// What the table says anything about.
+    fn all(&self) -> Vec<Range> {
+        [&self.rule[..], &self.unsupported, &self.malformed].concat()
+    }
+}
+
+/// How many bytes of a range are filled, in gaps that are filled to their end.
+fn padding<A: Arch>(elf: &Elf<'_>, known: &Ranges, range: Range) -> u64 {
+    let is_filled = |(start, end): &Range| {
+        let Some((bytes, _)) = elf.loaded_at(*start) else {
+            return false;
+        };
+        let len = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let Some(mut bytes) = bytes.get(..len) else {
+            return false;
+        };
+        while !bytes.is_empty() {
+            match bytes.get(A::filler(bytes)..) {
+                Some(rest) if rest.len() < bytes.len() => bytes = rest,
+                _ => return false,
+            }
+        }
+        true
+    };
+
+    // All that no table is about would be one gap.
+    let gaps = known.gaps_in(range).filter(|gap| *gap != range);
+    gaps.filter(is_filled).map(|(start, end)| end - start).sum()
+}
+
+/// Adds a range, to the last one if it follows that.
+fn add(ranges: &mut Vec<Range>, range: Range) {
+    match ranges.last_mut() {
+        Some(last) if last.1 == range.0 => last.1 = range.1.max(last.1),
+        _ => ranges.push(range),
+    }
+}
+
+/// The code of a file by what the kernel finds for it.
+pub struct Covered {
+    pub text: Text,
+    pub sframe: Amounts,
+    pub eh_frame: Amounts,
+    pub parts: Vec<Code>,
+}
+
+/// One table, to be counted.
+struct Side {
+    rule: Ranges,
+    unsupported: Ranges,
+    malformed: Ranges,
+}
+
+impl Side {
+    fn new(spans: Spans) -> Self {
+        Self {
+            rule: Ranges::new(spans.rule),
+            unsupported: Ranges::new(spans.unsupported),
+            malformed: Ranges::new(spans.malformed),
+        }
+    }
+
+    /// Adds what it is about of a part of the code to `sum`.
+    fn count(&self, range: Range, sum: &mut Amounts) {
+        let [rule, unsupported, malformed] =
+            [&self.rule, &self.unsupported, &self.malformed].map(|ranges| ranges.count_in(range));
+        let rest = (range.1 - range.0).saturating_sub(rule);
+        // A damaged table may say several things of an address.
+        let unsupported = unsupported.min(rest);
+        let malformed = malformed.min(rest - unsupported);
+
+        for (sum, bytes) in [
+            (&mut sum.rule, rule),
+            (&mut sum.unsupported, unsupported),
+            (&mut sum.malformed, malformed),
+            (&mut sum.nothing, rest - unsupported - malformed),
+        ] {
+            *sum = sum.saturating_add(bytes);
+        }
+    }
+}
+
+/// Counts how much of the code the kernel finds a rule for: in the SFrame table, and where there is
+/// none in `.eh_frame`.
+pub fn code<A: Arch>(elf: &Elf<'_>, sframe: Spans, eh_frame: Spans) -> Covered {
+    let known = Ranges::new([sframe.all(), eh_frame.all()].concat());
+    let both = [&sframe.rule[..], &eh_frame.rule].concat();
+    let both = Ranges::new(both);
+    let (sframe, eh_frame) = (Side::new(sframe), Side::new(eh_frame));
+    let mut covered = Covered {
+        text: Text::default(),
+        sframe: Amounts::default(),
+        eh_frame: Amounts::default(),
+        parts: Vec::new(),
+    };
+
+    for (name, range) in elf.code() {
+        let part = Code {
+            name,
+            address: range.0,
+            bytes: range.1 - range.0,
+            sframe: sframe.rule.count_in(range),
+            eh_frame: eh_frame.rule.count_in(range),
+            unwound: both.count_in(range),
+        };
+        let text = &mut covered.text;
+
+        for (sum, bytes) in [
+            (&mut text.bytes, part.bytes),
+            (&mut text.unwound, part.unwound),
+            (&mut text.by_sframe, part.sframe),
+            (&mut text.by_eh_frame, part.unwound - part.sframe),
+            (&mut text.padding, padding::<A>(elf, &known, range)),
+        ] {
+            *sum = sum.saturating_add(bytes);
+        }
+        sframe.count(range, &mut covered.sframe);
+        eh_frame.count(range, &mut covered.eh_frame);
+        covered.parts.push(part);
+    }
+    covered
 }

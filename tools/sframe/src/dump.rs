@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `sframe dump`: what a table says.
+//! `sframe dump`: what a table says, or what the tables say about an address.
+
+mod lookup;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,7 +16,7 @@ use crate::parse::{AArch64, Amd64, Error, Key, Reader, S390x};
 use crate::table::{self, Found, Rows, Table};
 use crate::text;
 
-/// Prints the table of a file, or the rules of some addresses; the result is whether all of it
+/// Prints the SFrame table of a file, or the rules of some addresses; the result is whether all of it
 /// could be had.
 pub fn dump(out: &mut impl Write, path: &Path, addresses: &[u64]) -> Result<bool> {
     dump_bytes(out, &elf::read(path)?, addresses)
@@ -32,31 +34,40 @@ pub fn dump_bytes(out: &mut impl Write, data: &[u8], addresses: &[u64]) -> Resul
 }
 
 fn dump_elf<A: Arch>(out: &mut impl Write, elf: &Elf<'_>, addresses: &[u64]) -> Result<bool> {
-    let (segment, bytes) = match table::find(elf) {
-        Found::Table { segment, bytes, .. } => (segment, bytes),
-        Found::None => bail!("no table: there is no PT_GNU_SFRAME program header"),
-        Found::Empty => bail!("no table: the PT_GNU_SFRAME program header is empty"),
-        Found::SectionOnly => bail!("a section .sframe, but no PT_GNU_SFRAME program header"),
-        Found::NotLoaded(address) => bail!("nothing is loaded at the table's place, {address:#x}"),
-    };
-    let table = match Table::<A>::read(bytes, segment.address, segment.file_size) {
-        Ok(table) => table,
-        Err(error) => {
-            writeln!(out, "refused: the header: {}", text::error(error))?;
-            return Ok(false);
-        }
-    };
-    let dump = Dump { elf, table };
-
     if !addresses.is_empty() {
-        let mut all = true;
-        for address in addresses {
-            all &= dump.address(out, *address)?;
-        }
-        return Ok(all);
+        return lookup::lookup::<A>(out, elf, addresses);
     }
-    dump.header(out)?;
-    dump.functions(out)
+    match sframe_table::<A>(elf) {
+        Ok(Ok(table)) => {
+            let dump = Dump { elf, table };
+            dump.header(out)?;
+            dump.functions(out)
+        }
+        Ok(Err(error)) => {
+            writeln!(out, "refused: the header: {}", text::error(error))?;
+            Ok(false)
+        }
+        Err(reason) => bail!("{reason}"),
+    }
+}
+
+/// The SFrame table of a file, or why the kernel refuses it, or why there is none.
+fn sframe_table<'a, A: Arch>(elf: &Elf<'a>) -> Result<Result<Table<'a, A>, Error>, String> {
+    let reason = match table::find(elf) {
+        Found::Table { segment, bytes, .. } => {
+            return Ok(Table::read(bytes, segment.address, segment.file_size));
+        }
+        Found::None => "no table: there is no PT_GNU_SFRAME program header",
+        Found::Empty => "no table: the PT_GNU_SFRAME program header is empty",
+        Found::SectionOnly => "a section .sframe, but no PT_GNU_SFRAME program header",
+        Found::NotLoaded(address) => {
+            return Err(format!(
+                "nothing is loaded at the table's place, {address:#x}"
+            ));
+        }
+    };
+
+    Err(reason.into())
 }
 
 struct Dump<'f, 'a, A> {
@@ -141,67 +152,5 @@ impl<A: Arch> Dump<'_, '_, A> {
             }
         }
         writeln!(out)
-    }
-
-    /// Prints what the kernel finds for an address; the result is whether that is a rule.
-    fn address(&self, out: &mut impl Write, address: u64) -> Result<bool> {
-        let (found, _) = self.table.lookup(address);
-        let function = self.function_of(address);
-        let place = match &function {
-            Some(function) => text::place(
-                self.elf.name(function.start).as_deref(),
-                function.start,
-                address,
-            ),
-            None => format!("{address:#x}"),
-        };
-
-        match found {
-            Ok(rule) => writeln!(out, "{place}: {}", text::rule::<A>(&rule))?,
-            Err(Error::NotFound) => writeln!(out, "{place}: no rule: {}", self.why(address))?,
-            Err(error) => writeln!(out, "{place}: no rule: {}", text::error(error))?,
-        }
-        Ok(found.is_ok())
-    }
-
-    fn function_of(&self, address: u64) -> Option<Function> {
-        self.table.index().flatten().find(|function| {
-            address
-                .checked_sub(function.start)
-                .is_some_and(|offset| offset < u64::from(function.size))
-        })
-    }
-
-    /// Why nothing is known about an address.
-    fn why(&self, address: u64) -> String {
-        if self.function_of(address).is_some() {
-            return "the function has no row there".into();
-        }
-        if !self.elf.is_code((address, address.saturating_add(1))) {
-            return "the address is not in an executable segment".into();
-        }
-        let functions = || self.table.index().flatten();
-        let before = functions().filter(|function| function.start <= address);
-        let after = functions().find(|function| function.start > address);
-        let name = |function: Function| {
-            text::place(
-                self.elf.name(function.start).as_deref(),
-                function.start,
-                function.start,
-            )
-        };
-
-        match (before.last(), after) {
-            (Some(before), Some(after)) => {
-                format!(
-                    "no function there, between {} and {}",
-                    name(before),
-                    name(after)
-                )
-            }
-            (Some(before), None) => format!("no function there, behind {}", name(before)),
-            (None, Some(after)) => format!("no function there, before {}", name(after)),
-            (None, None) => "the table has no functions".into(),
-        }
     }
 }

@@ -22,7 +22,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(std::fs::read(path)?)
 }
 
-/// The architectures that SFrame V3 has.
+/// The architectures whose tables are read: those that SFrame V3 has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
     X86_64,
@@ -37,6 +37,7 @@ pub struct Segment {
     pub file_offset: u64,
     pub file_size: u64,
     pub memory_size: u64,
+    pub readable: bool,
     executable: bool,
 }
 
@@ -64,11 +65,13 @@ impl Section<'_> {
 
 /// The parts of an ELF file.
 pub struct Elf<'a> {
-    data: &'a [u8],
+    /// All of the file.
+    pub data: &'a [u8],
     pub machine: Machine,
-    loads: Vec<Segment>,
+    pub loads: Vec<Segment>,
     /// The program headers that name a table; the kernel takes the first.
     pub tables: Vec<Segment>,
+    /// The first one that names an index of `.eh_frame`.
     pub eh_frame_hdr: Option<Segment>,
     /// Empty if the file has no section headers.
     pub sections: Vec<Section<'a>>,
@@ -83,7 +86,7 @@ impl<'a> Elf<'a> {
     pub fn parse(data: &'a [u8]) -> Result<Self> {
         match FileKind::parse(data) {
             Ok(FileKind::Elf64) => {}
-            Ok(FileKind::Elf32) => bail!("32-bit ELF file: SFrame is for 64-bit code"),
+            Ok(FileKind::Elf32) => bail!("32-bit ELF file: the kernel uses tables for 64-bit code"),
             _ => bail!("not an ELF file"),
         }
         let header = FileHeader64::<Endianness>::parse(data)?;
@@ -92,7 +95,7 @@ impl<'a> Elf<'a> {
 
         match u32::from(header.e_type(endian).0) {
             2 | 3 => {}
-            1 => bail!("relocatable object: its table is sorted and relocated only when linked"),
+            1 => bail!("relocatable object: its tables are sorted and relocated only when linked"),
             4 => bail!("core file"),
             other => bail!("neither a program nor a shared library (ELF type {other})"),
         }
@@ -125,12 +128,15 @@ impl<'a> Elf<'a> {
             file_offset: header.p_offset(endian),
             file_size: header.p_filesz(endian),
             memory_size: header.p_memsz(endian),
+            readable: header.p_flags(endian).0 & elf::PF_R.0 != 0,
             executable: header.p_flags(endian).0 & elf::PF_X.0 != 0,
         };
 
         match header.p_type(endian) {
             elf::PT_LOAD => self.loads.push(segment),
-            elf::PT_GNU_EH_FRAME => self.eh_frame_hdr = Some(segment),
+            elf::PT_GNU_EH_FRAME => {
+                self.eh_frame_hdr.get_or_insert(segment);
+            }
             other if other.0 == PT_GNU_SFRAME => self.tables.push(segment),
             _ => {}
         }
@@ -182,13 +188,18 @@ impl<'a> Elf<'a> {
         Ok(())
     }
 
-    fn executable_segments(&self) -> impl Iterator<Item = &Segment> {
+    pub fn executable_segments(&self) -> impl Iterator<Item = &Segment> {
         self.loads.iter().filter(|load| load.executable)
     }
 
     /// Whether all of a range is code.
     pub fn is_code(&self, range: Range) -> bool {
         self.executable.holds(range)
+    }
+
+    /// Where the code ends that an address is in; none if it is in none.
+    pub fn code_end(&self, address: u64) -> Option<u64> {
+        self.executable.end_at(address)
     }
 
     /// The parts of the file that are code, with their names: sections, or else segments.
@@ -250,7 +261,7 @@ fn machine(header: &FileHeader64<Endianness>, endian: Endianness) -> Result<Mach
         (elf::EM_S390, true) => Ok(Machine::S390x),
         (elf::EM_AARCH64, true) => bail!("big-endian AArch64 is not supported"),
         (machine, _) => bail!(
-            "for a machine that SFrame does not have (ELF machine {})",
+            "for a machine whose tables are not read (ELF machine {})",
             machine.0
         ),
     }

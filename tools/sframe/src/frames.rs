@@ -3,19 +3,19 @@
 //! The kernel's reader of `.eh_frame` beside gimli, row by row, in the files of this system.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Debug};
+use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
+use crate::agree;
 use crate::arch::Arch;
 use crate::augmentation::readable;
-use crate::cfi::{self, Cfi, Expected, Said};
+use crate::cfi::{self, Cfi};
+use crate::eh_table::{EhTable, Found, find};
 use crate::elf::{self, Elf, Machine};
-use crate::parse::eh_frame::{Abi, Header, Unsupported};
-use crate::parse::{AArch64, Amd64, Budget, Error, Register, Rule, S390x, Value};
-use crate::table::{Bytes, Table};
+use crate::parse::{AArch64, Amd64, S390x};
 
 /// Where programs and libraries of each machine are.
 const X86_64: &[&str] = &[
@@ -87,19 +87,12 @@ fn compare_file(path: &Path, machine: Machine, outcome: &mut Outcome) -> Result<
     }
 }
 
-fn compare<A: Arch + Abi>(elf: &Elf<'_>, outcome: &mut Outcome) -> Result<()> {
-    let Some(index) = elf.eh_frame_hdr else {
+fn compare<A: Arch>(elf: &Elf<'_>, outcome: &mut Outcome) -> Result<()> {
+    let Found::Index(index) = find::<A>(elf) else {
         return Ok(());
     };
-    // The table is all that the file has of a segment.
-    let base = elf
-        .load_at(index.address)
-        .context("index not loaded")?
-        .address;
-    let (bytes, _) = elf.loaded_at(base).context("table not loaded")?;
-    let table = Bytes(bytes);
-    let place = u32::try_from(index.address - base)?;
-    let header = Header::<A>::read(&table, place, u32::try_from(bytes.len())?)
+    let table = EhTable::<A>::read(elf, &index)
+        .map_err(|absence| anyhow!("{}", absence.text()))?
         .map_err(|error| anyhow!("{error:?}"))?;
 
     let endian = cfi::endian::<A>();
@@ -122,12 +115,15 @@ fn compare<A: Arch + Abi>(elf: &Elf<'_>, outcome: &mut Outcome) -> Result<()> {
             };
             let mut kinds = Vec::new();
             for pc in pcs {
-                let mut budget = Budget::new(Table::<A>::BUDGET);
-                let rule = header.rule(&table, base, pc, &mut budget);
-                outcome.units = outcome.units.max(Table::<A>::BUDGET - budget.left());
-                match kind::<A>(rule, &expected(pc).0) {
-                    Ok(kind) => kinds.push(kind),
-                    Err(wrong) => outcome.wrong.push(format!("{pc:#x}: {wrong}")),
+                let (rule, units) = table.lookup(pc);
+                outcome.units = outcome.units.max(units);
+                let expected = expected(pc).0;
+                match agree::kind::<A>(rule, &expected) {
+                    Some(kind) => kinds.push(kind.text()),
+                    None => {
+                        let wrong = format!("{pc:#x}: {rule:?} but {expected:?}");
+                        outcome.wrong.push(wrong);
+                    }
                 }
             }
             if let Some(kind) = kinds.first() {
@@ -143,65 +139,6 @@ fn compare<A: Arch + Abi>(elf: &Elf<'_>, outcome: &mut Outcome) -> Result<()> {
         })?;
     }
     Ok(())
-}
-
-/// What kind of rule it is, if it is the right one.
-fn kind<A: Arch + Abi>(rule: Result<Rule, Error>, expected: &Expected) -> Result<String, String> {
-    let wrong = |found: &dyn Debug| Err(format!("{found:?} but {expected:?}"));
-    let rule = match rule {
-        Ok(rule) => rule,
-        Err(Error::Unsupported(cause)) => {
-            let really = match cause {
-                Unsupported::StackPointer => expected.unusual_sp,
-                Unsupported::FramePointer => expected.fp == Said::Undefined,
-                // Gimli refuses what this row comes from, or has no word for it.
-                Unsupported::Cfa | Unsupported::Signed | Unsupported::ReturnRegister => true,
-                _ => [expected.cfa, expected.ra, expected.fp].contains(&Said::Other),
-            };
-            return match really {
-                true => Ok(format!("not supported: {}", cause.text())),
-                false => wrong(&cause),
-            };
-        }
-        Err(Error::Budget) => return Ok("not supported: too much work".into()),
-        Err(error) => return wrong(&error),
-    };
-
-    if rule.is_outermost() {
-        return match expected.ra {
-            Said::Undefined => Ok("outermost".into()),
-            _ => wrong(&rule),
-        };
-    }
-    if rule == Rule::signal_frame() {
-        let cfa = Said::Value(Value::AtRegister(Register::Sp, 160));
-        return match expected.signal && expected.cfa == cfa {
-            true => Ok("frame of a signal".into()),
-            false => wrong(&rule),
-        };
-    }
-    let (cfa, base) = match rule.is_cfa_above() {
-        true => (Said::Above(rule.cfa()), None),
-        false => (Said::Value(rule.cfa()), Some(rule.cfa())),
-    };
-    let ra = cfi::normal::<A>(rule.ra(), <A as Arch>::RA, base);
-    let fp = cfi::normal::<A>(rule.fp(), A::FP as u16, base);
-    let equal = cfa == expected.cfa
-        && Said::Value(ra) == expected.ra
-        && Said::Value(fp) == expected.fp
-        && rule.is_signal() == expected.signal
-        && rule.signed_ra() == expected.signed
-        && !expected.unusual_sp;
-    if !equal {
-        return wrong(&rule);
-    }
-    Ok(match rule.cfa() {
-        _ if rule.is_cfa_above() => "CFA above what is at a register",
-        Value::Register(Register::Other(_), _) => "CFA from another register",
-        Value::Register(..) => "CFA from the stack pointer or frame pointer",
-        _ => "CFA at a register",
-    }
-    .into())
 }
 
 /// The files in some directories and one level below them: all, if the environment has

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Will the kernel accept this SFrame table, and is it right?
+//! Will the kernel accept the unwind tables of this file, and are they right?
 
 #![deny(unsafe_code)]
 
+mod agree;
 mod arch;
 mod augmentation;
 mod cfi;
 mod check;
 mod compare;
 mod coverage;
+mod discovery;
 mod dump;
+mod eh_table;
 mod elf;
 mod expression;
 #[cfg(test)]
@@ -38,7 +41,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-/// Checks and prints the SFrame tables of programs, as the kernel reads them.
+/// Checks and prints the unwind tables of programs, as the kernel reads them.
 #[derive(Parser)]
 #[command(version, disable_help_subcommand = true)]
 struct Arguments {
@@ -48,7 +51,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check whether the kernel accepts a file's table, and whether it is right
+    /// Check what the kernel makes of a file's SFrame table and .eh_frame, and whether they are right
     Check {
         /// Print one JSON document
         #[arg(long)]
@@ -60,9 +63,9 @@ enum Command {
         #[arg(required = true)]
         file: Vec<PathBuf>,
     },
-    /// Print a file's table
+    /// Print a file's SFrame table, or what the kernel finds for an address in each table
     Dump {
-        /// Print the rule that the kernel finds for this address, in decimal or hexadecimal (0x)
+        /// Print the rules that the kernel finds for this address, in decimal or hexadecimal (0x)
         #[arg(long, value_name = "ADDR", value_parser = address)]
         pc: Vec<u64>,
         /// A program or shared library

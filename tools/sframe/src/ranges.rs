@@ -53,6 +53,32 @@ impl Ranges {
         self.below(end).saturating_sub(self.below(start))
     }
 
+    /// Where the range ends that an address is in.
+    pub fn end_at(&self, address: u64) -> Option<u64> {
+        let count = self.ranges.partition_point(|(start, _)| *start <= address);
+        let (_, end) = *self.ranges.get(count.checked_sub(1)?)?;
+
+        (address < end).then_some(end)
+    }
+
+    /// The parts of a range that are not in the set.
+    pub fn gaps_in(&self, (start, end): Range) -> impl Iterator<Item = Range> {
+        let first = self.ranges.partition_point(|(_, until)| *until <= start);
+        let last = (end, end);
+        let inside = self.ranges[first..].iter().copied();
+        let mut from = start;
+
+        inside
+            .take_while(move |(start, _)| *start < end)
+            .chain([last])
+            .map(move |(start, until)| {
+                let gap = (from, start.max(from));
+                from = until;
+                gap
+            })
+            .filter(|(start, end)| start < end)
+    }
+
     /// Whether all of a range that is not empty is in the set, or where an empty one stands.
     pub fn holds(&self, (start, end): Range) -> bool {
         let count = self.ranges.partition_point(|(first, _)| *first <= start);
@@ -75,7 +101,16 @@ mod tests {
         assert_eq!(set.count_in((0, 100)), 26);
         assert_eq!(set.count_in((20, 31)), 7);
         assert_eq!(set.count_in((26, 30)), 0);
+        assert_eq!(
+            [9, 10, 25, 26].map(|at| set.end_at(at)),
+            [None, Some(26), Some(26), None]
+        );
         assert!(set.holds((10, 26)) && set.holds((26, 26)) && set.holds((31, 32)));
+        let gaps = |range| set.gaps_in(range).collect::<Vec<_>>();
+        assert_eq!(gaps((5, 50)), [(5, 10), (26, 30), (40, 50)]);
+        assert_eq!(gaps((12, 28)), [(26, 28)]);
+        assert_eq!(gaps((31, 39)), []);
+        assert_eq!(gaps((40, 41)), [(40, 41)]);
         assert!(!set.holds((10, 27)) && !set.holds((9, 11)) && !set.holds((27, 27)));
     }
 

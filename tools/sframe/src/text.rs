@@ -25,7 +25,7 @@ pub fn value<A: Arch>(value: Value) -> String {
     }
 }
 
-/// A rule: `cfa=sp+16 ra=c-8 fp=u`.
+/// A rule: `cfa=sp+16 ra=c-8 fp=u`. `cfa=(sp+8)+8` is a word above what is there.
 pub fn rule<A: Arch>(rule: &Rule) -> String {
     let mut text = if rule.is_outermost() {
         "outermost".into()
@@ -33,10 +33,12 @@ pub fn rule<A: Arch>(rule: &Rule) -> String {
         "signal frame without rows".into()
     } else {
         format!(
-            "cfa={} ra={} fp={}",
+            "cfa={}{} ra={} fp={}{}",
             value::<A>(rule.cfa()),
+            if rule.is_cfa_above() { "+8" } else { "" },
             value::<A>(rule.ra()),
-            value::<A>(rule.fp())
+            value::<A>(rule.fp()),
+            if rule.is_signal() { " signal" } else { "" },
         )
     };
 
@@ -109,6 +111,10 @@ mod tests {
         assert_eq!(
             rule::<Amd64>(&flexible.unwrap()),
             "cfa=(fp-16) ra=c-8 fp=rbx+0"
+        );
+        assert_eq!(
+            rule::<Amd64>(&flexible.unwrap().with_cfa_above(true).with_signal(true)),
+            "cfa=(fp-16)+8 ra=c-8 fp=rbx+0 signal"
         );
         assert_eq!(rule::<Amd64>(&Rule::outermost()), "outermost");
         assert_eq!(

@@ -35,8 +35,10 @@ impl Lookup<'_> {
         let mut budget = Budget::new(input.units);
         let header = Header::<A>::read(&memory, self.place.into(), len);
         let header_reads = memory.reads();
-        let result =
-            header.and_then(|header| header.rule(&memory, input.base, input.pc, &mut budget));
+        // The frame pointer, or another register in its place.
+        let tracked = [A::FP, 3, 12][(input.pc % 3) as usize];
+        let result = header
+            .and_then(|header| header.rule_of(tracked, &memory, input.base, input.pc, &mut budget));
 
         assert!(header_reads <= 2, "a header in {header_reads} pieces");
         let spent = input.units - budget.left();
@@ -53,7 +55,29 @@ impl Lookup<'_> {
             Err(Error::Budget) => assert_eq!(budget.left(), 0, "a budget was not used up"),
             Err(Error::NotFound | Error::Fault) => {}
         }
+        if let Ok(header) = header
+            && !memory.faulted()
+        {
+            self.look_on(input, &memory, &header);
+        }
         result
+    }
+
+    /// Looks other addresses up, with what the first has found in the CIE; it may have changed.
+    fn look_on<A: Abi>(&self, input: &Input<'_>, memory: &Memory<'_>, header: &Header<A>) {
+        let mut known = None;
+
+        for offset in [0, 1, 16] {
+            let mut budget = Budget::new(input.units);
+            let pc = input.pc.wrapping_add(offset);
+
+            if memory.faulted() {
+                break;
+            }
+            if let Ok(rule) = header.rule_with(&mut known, memory, input.base, pc, &mut budget) {
+                check_rule::<A>(rule, A::LINK_REGISTER);
+            }
+        }
     }
 }
 

@@ -79,7 +79,7 @@ impl Registry {
         }
         let found = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
 
-        match self.ask(found, Format::FIRST, pc, walk.waits, budget) {
+        match self.ask(found, Format::FIRST, pc, None, walk.waits, budget) {
             Err(error) if error != Error::Budget => {
                 let formats = walk.formats;
 
@@ -106,7 +106,7 @@ impl Registry {
             if !formats.has(format) {
                 continue;
             }
-            match self.ask(found, format, pc, waits, budget) {
+            match self.ask(found, format, pc, None, waits, budget) {
                 Err(Error::NotFound) => {}
                 Err(error) if error != Error::Budget => {
                     if nothing == Error::NotFound {
@@ -119,13 +119,44 @@ impl Registry {
         Err(nothing)
     }
 
-    /// The same, from the table of one format.
+    /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
+    /// number `register`.
+    #[inline(never)]
+    pub(crate) fn rule_of(
+        &self,
+        register: u32,
+        pc: usize,
+        walk: &mut Walk<'_>,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        let generation = self.generation.load(Acquire);
+
+        if walk.recent.at(generation, pc).is_none() {
+            self.open(generation, pc, walk, budget)?;
+        }
+        let found = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
+
+        for format in Format::ALL {
+            if !walk.formats.has(format) {
+                continue;
+            }
+            let rule = self.ask(found, format, pc, Some(register), walk.waits, budget);
+
+            if rule != Err(Error::NotFound) {
+                return rule;
+            }
+        }
+        Err(Error::NotFound)
+    }
+
+    /// The same, from the table of one format; about a register, or about the frame pointer.
     #[inline(always)]
     fn ask(
         &self,
         found: &mut Found,
         format: Format,
         pc: usize,
+        register: Option<u32>,
         waits: &Cell<c_uint>,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
@@ -141,7 +172,10 @@ impl Registry {
             Some(Verdict::Good(header)) => {
                 let memory = UserMemory::new(table.start(), waits);
 
-                header.rule(&memory, table.start(), pc, budget)
+                match register {
+                    None => header.rule(&mut found.common, &memory, table.start(), pc, budget),
+                    Some(register) => header.rule_of(register, &memory, table.start(), pc, budget),
+                }
             }
             Some(Verdict::Disabled(malformed)) => return Err(Error::Malformed(*malformed)),
             None => return Err(Error::NotFound),

@@ -9,9 +9,11 @@ pub const TEXT: u64 = LOAD + 0x1000;
 const TEXT_LEN: usize = 0x200;
 /// Where the table is.
 pub const TABLE: u64 = LOAD + 0x3000;
-const EH_FRAME_HDR: u64 = LOAD + 0x2000;
-const EH_FRAME: u64 = EH_FRAME_HDR + 16;
-const LOAD: u64 = 0x40_0000;
+/// Where the index of `.eh_frame` is: an entry of 8 bytes for each FDE behind [`INDEX`] bytes.
+pub const EH_FRAME_HDR: u64 = LOAD + 0x2000;
+pub const INDEX: u64 = 12;
+pub const EH_FRAME: u64 = EH_FRAME_HDR + 0x200;
+pub const LOAD: u64 = 0x40_0000;
 
 /// An architecture, as far as files depend on it.
 #[derive(Clone, Copy)]
@@ -127,6 +129,12 @@ pub fn table(arch: Arch, functions: &[Function<'_>]) -> Vec<u8> {
 /// `.eh_frame` with one FDE: what the CIE starts with is CFA = SP + the usual offset, and on x86-64
 /// that the return address is at CFA-8.
 pub fn eh_frame(arch: Arch, at: u64, size: u32, instructions: &[u8]) -> Vec<u8> {
+    eh_frame_of(arch, &[(at, size, instructions)])
+}
+
+/// The same with several FDEs: for each where its function starts from [`TEXT`], the function's size
+/// and its instructions.
+pub fn eh_frame_of(arch: Arch, functions: &[(u64, u32, &[u8])]) -> Vec<u8> {
     // Version, "zR", alignments 1 and -8, return address, augmentation: pc-relative, 4 bytes.
     let mut cie = vec![1, b'z', b'R', 0, 1, 0x78, arch.ra, 1, 0x1b];
     cie.extend([0x0c, arch.sp]);
@@ -144,21 +152,60 @@ pub fn eh_frame(arch: Arch, at: u64, size: u32, instructions: &[u8]) -> Vec<u8> 
     let mut bytes = arch.u32(cie.len() as u32 + 4).to_vec();
     bytes.extend(arch.u32(0));
     bytes.extend(cie);
-    let fde = bytes.len() as u32;
-    let start_at = EH_FRAME + u64::from(fde) + 8;
-    let mut body = arch.u32(fde + 4).to_vec();
-    body.extend(arch.u32((TEXT + at).wrapping_sub(start_at) as u32));
-    body.extend(arch.u32(size));
-    body.push(0);
-    body.extend(instructions);
-    padding(&mut body);
-    bytes.extend(arch.u32(body.len() as u32));
-    bytes.extend(body);
+    for (at, size, instructions) in functions {
+        let fde = bytes.len() as u32;
+        let start_at = EH_FRAME + u64::from(fde) + 8;
+        let mut body = arch.u32(fde + 4).to_vec();
+        body.extend(arch.u32((TEXT + at).wrapping_sub(start_at) as u32));
+        body.extend(arch.u32(*size));
+        body.push(0);
+        body.extend(*instructions);
+        padding(&mut body);
+        bytes.extend(arch.u32(body.len() as u32));
+        bytes.extend(body);
+    }
     bytes.extend([0; 4]);
     bytes
 }
 
+/// The index of an `.eh_frame`, with an entry for each FDE in the order that they have there.
+pub fn index(arch: Arch, eh_frame: &[u8]) -> Vec<u8> {
+    let number = |at: usize| {
+        let mut bytes: [u8; 4] = eh_frame[at..at + 4].try_into().expect("four bytes");
+        if arch.big {
+            bytes.reverse();
+        }
+        u32::from_le_bytes(bytes)
+    };
+    let mut entries = Vec::new();
+    let mut count = 0;
+    let mut at = 0;
+
+    while at + 16 <= eh_frame.len() && number(at) != 0 {
+        if number(at + 4) != 0 {
+            let place = EH_FRAME + at as u64 + 8;
+            let start = place.wrapping_add(number(at + 8) as i32 as u64);
+            entries.extend(arch.u32(start.wrapping_sub(EH_FRAME_HDR) as u32));
+            entries.extend(arch.u32((EH_FRAME - EH_FRAME_HDR) as u32 + at as u32));
+            count += 1;
+        }
+        at += 4 + number(at) as usize;
+    }
+    // Version; pointer (pc-relative), number and entries (from the header), of 4 bytes each.
+    let mut index = vec![1, 0x1b, 0x03, 0x3b];
+    index.extend(arch.u32((EH_FRAME - EH_FRAME_HDR - 4) as u32));
+    index.extend(arch.u32(count));
+    index.extend(entries);
+    index
+}
+
+/// Where what stands at `address` is in the file.
+pub fn place(address: u64) -> usize {
+    (address - LOAD) as usize
+}
+
 /// A program header.
+#[derive(Clone, Copy)]
 pub struct Segment {
     pub kind: u32,
     pub flags: u32,
@@ -166,16 +213,25 @@ pub struct Segment {
     pub size: u64,
 }
 
-/// An ELF file without section headers.
+/// An ELF file without section headers. What is empty has no program header.
 pub fn elf(arch: Arch, table: &[u8], eh_frame: &[u8]) -> Vec<u8> {
+    elf_of(arch, &segments(arch, table, eh_frame), table, eh_frame)
+}
+
+/// The program headers of such a file.
+pub fn segments(arch: Arch, table: &[u8], eh_frame: &[u8]) -> Vec<Segment> {
     let table_len = table.len() as u64;
     let mut segments = vec![
+        (1, 4, LOAD, 0x1000),
         (1, 5, TEXT, TEXT_LEN as u64),
         (1, 4, EH_FRAME_HDR, 0x1000 + table_len),
-        (0x6474_e554, 4, TABLE, table_len),
     ];
+    if !table.is_empty() {
+        segments.push((0x6474_e554, 4, TABLE, table_len));
+    }
     if !eh_frame.is_empty() {
-        segments.push((0x6474_e550, 4, EH_FRAME_HDR, 12));
+        let len = index(arch, eh_frame).len() as u64;
+        segments.push((0x6474_e550, 4, EH_FRAME_HDR, len));
     }
     let segments = segments
         .into_iter()
@@ -185,7 +241,7 @@ pub fn elf(arch: Arch, table: &[u8], eh_frame: &[u8]) -> Vec<u8> {
             address,
             size,
         });
-    elf_of(arch, &segments.collect::<Vec<_>>(), table, eh_frame)
+    segments.collect()
 }
 
 /// An ELF file with the program headers given.
@@ -222,11 +278,11 @@ pub fn elf_of(arch: Arch, segments: &[Segment], table: &[u8], eh_frame: &[u8]) -
         file.extend(bytes);
     };
     at(&mut file, TEXT, &[0x90; TEXT_LEN]);
-    // Version, how the pointer is written (pc-relative, 4 bytes), no search table.
-    at(&mut file, EH_FRAME_HDR, &[1, 0x1b, 0xff, 0xff]);
-    file.extend(arch.u32((EH_FRAME - EH_FRAME_HDR - 4) as u32));
+    at(&mut file, EH_FRAME_HDR, &index(arch, eh_frame));
     at(&mut file, EH_FRAME, eh_frame);
-    at(&mut file, TABLE, table);
+    if !table.is_empty() {
+        at(&mut file, TABLE, table);
+    }
     file
 }
 
@@ -240,6 +296,13 @@ pub const PUSH_AND_POP: Function<'static> = Function {
     rows: &[0, 3, 8, 1, 3, 16, 5, 3, 8],
 };
 pub const PUSH_AND_POP_CFI: &[u8] = &[0x41, 0x0e, 16, 0x44, 0x0e, 8];
+
+/// A good program without an SFrame table.
+pub fn good_eh_frame() -> Vec<u8> {
+    let eh_frame = eh_frame(X86_64, 0x10, 6, PUSH_AND_POP_CFI);
+
+    elf(X86_64, &[], &eh_frame)
+}
 
 /// A good program.
 pub fn good() -> Vec<u8> {

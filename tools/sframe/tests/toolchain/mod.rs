@@ -13,18 +13,10 @@ pub fn skip(test: &str, reason: &str) {
     writeln!(std::io::stderr(), "SKIP: {test}: {reason}").expect("stderr is open");
 }
 
-/// Compiles `source`, in the language that gcc calls so, with tables; none if that cannot be done
-/// here.
+/// Compiles `source`, in the language that gcc calls so; false if that cannot be done here.
 fn compile(gcc: &str, language: &str, source: &str, flags: &[&str], output: &PathBuf) -> bool {
     let child = Command::new(gcc)
-        .args([
-            "-O2",
-            "-fomit-frame-pointer",
-            "-Wa,--gsframe-3",
-            "-x",
-            language,
-            "-",
-        ])
+        .args(["-O2", "-fomit-frame-pointer", "-x", language, "-"])
         .args(flags)
         .arg("-o")
         .arg(output)
@@ -44,13 +36,38 @@ fn compile(gcc: &str, language: &str, source: &str, flags: &[&str], output: &Pat
         .is_ok_and(|output| output.status.success())
 }
 
-/// Builds a program for `test`; none, after saying why, if this tool chain writes no tables.
-/// A tool chain that does has to succeed.
+/// Builds a program for `test` with SFrame tables; none, after saying why, if this tool chain
+/// writes none. A tool chain that does has to succeed.
 pub fn build(
     test: &str,
     gcc: &str,
     language: &str,
     source: &str,
+    flags: &[&str],
+) -> Option<Vec<u8>> {
+    let flags = [&["-Wa,--gsframe-3"], flags].concat();
+
+    build_with(test, gcc, language, source, &["-Wa,--gsframe-3"], &flags)
+}
+
+/// The same without SFrame tables, for any tool chain.
+pub fn build_plain(
+    test: &str,
+    gcc: &str,
+    language: &str,
+    source: &str,
+    flags: &[&str],
+) -> Option<Vec<u8>> {
+    build_with(test, gcc, language, source, &[], flags)
+}
+
+/// Builds a program for `test` if the tool chain takes the flags `needed`.
+fn build_with(
+    test: &str,
+    gcc: &str,
+    language: &str,
+    source: &str,
+    needed: &[&str],
     flags: &[&str],
 ) -> Option<Vec<u8>> {
     let name = format!("sframe-test-{}-{test}", std::process::id());
@@ -61,11 +78,14 @@ pub fn build(
         bytes
     };
 
-    if !compile(gcc, "assembler", "nop\n", &["-c"], &path) {
-        skip(
-            test,
-            &format!("there is no {gcc} that takes -Wa,--gsframe-3"),
-        );
+    if !compile(
+        gcc,
+        "assembler",
+        "nop\n",
+        &[needed, &["-c"]].concat(),
+        &path,
+    ) {
+        skip(test, &format!("there is no {gcc} that takes {needed:?}"));
         return None;
     }
     bytes();

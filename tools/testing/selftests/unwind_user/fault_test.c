@@ -221,6 +221,93 @@ TEST_F(fault, update)
 	EXPECT_TRUE(self->no_memory && self->no_copy);
 }
 
+/* --- Another table for the first text --- */
+
+static struct unwind_table second_of(struct _test_data_fault *self)
+{
+	struct unwind_table second = self->texts[0];
+
+	second.format = UNWIND_TABLE_EH_FRAME;
+	second.header = second.table_start;
+	return second;
+}
+
+static long register_second(struct _test_data_fault *self)
+{
+	struct unwind_table second = second_of(self);
+
+	return do_register(&second);
+}
+
+static long unregister_second(struct _test_data_fault *self)
+{
+	struct unwind_table second = second_of(self);
+
+	return do_unregister(&second);
+}
+
+static long update_second(struct _test_data_fault *self)
+{
+	struct unwind_table second = second_of(self);
+
+	second.table_end += PAGE;
+	return do_update(&second);
+}
+
+/* Whether the first text has its own table, and another one that ends there, or none for 0. */
+static bool second_ends_at(struct _test_data_fault *self, unsigned long end)
+{
+	struct unwind_table all[3];
+	long count = tables_list(all, ARRAY_SIZE(all));
+
+	return count == (end ? 2 : 1) && same_ranges(&all[0], &self->texts[0]) &&
+	       all[0].format == UNWIND_TABLE_SFRAME &&
+	       (!end || (all[1].format == UNWIND_TABLE_EH_FRAME && all[1].table_end == end &&
+			 all[1].text_start == self->texts[0].text_start));
+}
+
+TEST_F(fault, second_table)
+{
+	unsigned long end = second_of(self).table_end;
+	long ret;
+
+	ASSERT_EQ(0, do_register(&self->texts[0]));
+	ret = register_second(self);
+	if (ret == -EINVAL)
+		SKIP(return, "no CONFIG_UNWIND_USER_EH_FRAME");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, unregister_second(self));
+
+	for (int n = 1; failing(self, n, register_second, &ret); n++) {
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -EFAULT);
+		ASSERT_TRUE(second_ends_at(self, ret ? 0 : end)) TH_LOG("%ld, fault %d", ret, n);
+		if (!ret)
+			ASSERT_EQ(0, unregister_second(self));
+	}
+	EXPECT_TRUE(self->no_memory && self->no_copy);
+	for (int n = 1; failing(self, n, update_second, &ret); n++) {
+		struct unwind_table second = second_of(self);
+
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -EFAULT);
+		ASSERT_TRUE(second_ends_at(self, end + (ret ? 0 : PAGE)))
+			TH_LOG("%ld, fault %d", ret, n);
+		ASSERT_EQ(0, do_update(&second));
+	}
+	ASSERT_TRUE(second_ends_at(self, end + PAGE));
+	for (int n = 1; failing(self, n, unregister_second, &ret); n++) {
+		/* No memory is no excuse. */
+		ASSERT_TRUE(ret == 0 || ret == -EFAULT) TH_LOG("%ld, fault %d", ret, n);
+		ASSERT_TRUE(second_ends_at(self, ret ? end + PAGE : 0))
+			TH_LOG("%ld, fault %d", ret, n);
+		if (!ret) {
+			ASSERT_EQ(0, register_second(self));
+			ASSERT_EQ(0, update_second(self));
+		}
+	}
+	EXPECT_EQ(0, ret);
+	EXPECT_TRUE(second_ends_at(self, 0));
+}
+
 static long list(struct _test_data_fault *self)
 {
 	static struct unwind_table all[PART_PAGES + 1];

@@ -51,6 +51,11 @@ impl<'a> Memory<'a> {
         }
     }
 
+    /// The same table, if nobody else writes it.
+    pub(super) fn again(&self) -> Option<Self> {
+        matches!(self.behaviour, Behaviour::Steady).then(|| Self::new(self.bytes))
+    }
+
     /// How long the table is.
     pub(super) fn len(&self) -> u64 {
         self.bytes.len() as u64

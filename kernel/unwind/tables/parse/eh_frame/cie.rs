@@ -21,6 +21,7 @@ use super::{
 const FIRST: usize = 32;
 
 /// A CIE, but for its program.
+#[derive(Clone, Copy)]
 pub(super) struct Cie {
     /// What advances are multiplied with.
     pub(super) code_factor: u64,

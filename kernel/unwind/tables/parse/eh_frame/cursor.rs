@@ -80,6 +80,12 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         self.end.wrapping_sub(self.position())
     }
 
+    /// Whether there are any bytes left.
+    #[inline]
+    pub(super) fn has_more(&self) -> bool {
+        self.at < self.filled || self.left() > 0
+    }
+
     /// Lets the record end after `len` more bytes; says whether it has so many.
     pub(super) fn limit(&mut self, len: u64) -> bool {
         if len > self.left() {
@@ -153,7 +159,21 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
     }
 
     /// Takes the next `N` bytes.
+    #[inline]
     pub(super) fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let rest = self.block.get(self.at..self.filled);
+
+        if let Some(bytes) = rest.and_then(<[u8]>::first_chunk) {
+            // INVARIANT: There were so many below `filled`.
+            self.at = self.at.wrapping_add(N);
+            return Ok(*bytes);
+        }
+        self.bytes_across()
+    }
+
+    /// The same where a block ends among them.
+    #[inline(never)]
+    fn bytes_across<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let mut bytes = [0; N];
 
         for byte in &mut bytes {

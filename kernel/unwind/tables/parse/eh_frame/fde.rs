@@ -14,7 +14,10 @@ use super::{
     cursor::Cursor,
     program::Program,
     reason::Reason,
-    row::Row, //
+    row::{
+        Cfa,
+        Row, //
+    },
 };
 
 /// Bytes of a record's length and of what follows it.
@@ -28,16 +31,57 @@ pub(super) struct Table {
     pub(super) len: u64,
 }
 
-/// The rule that holds at address `pc`, from the FDE at byte `place` of a table, of a function that
-/// is said to begin at `start`.
+/// What is looked up.
+pub(super) struct Wanted {
+    /// The address.
+    pub(super) pc: u64,
+    /// Where its function is said to begin.
+    pub(super) start: u64,
+    /// The register that stands where the frame pointer would be.
+    pub(super) tracked: u32,
+}
+
+/// What functions have in common: a CIE, and the row that its program makes.
+#[derive(Clone, Copy)]
+pub(crate) struct Common {
+    /// Where the CIE is, in bytes from the start of the table.
+    place: u64,
+    cie: Cie,
+    row: Row,
+}
+
+impl Common {
+    /// Reads the CIE at byte `place` of a table of `len` bytes.
+    #[inline(never)]
+    fn read<A: Abi, R: Reader>(
+        cursor: &mut Cursor<'_, A, R>,
+        place: u64,
+        len: u64,
+        wanted: &Wanted,
+    ) -> Result<Self, Error> {
+        let cie = Cie::read(cursor, place, len)?;
+        let program = Program::new(&cie, Row::EMPTY, wanted.pc, wanted.tracked);
+        let row = program.run(cursor, u64::MAX)?;
+
+        Ok(Self { place, cie, row })
+    }
+
+    /// Whether it is so for all addresses: an expression may depend on that.
+    fn is_for_all(&self) -> bool {
+        matches!(self.row.cfa, Cfa::Parts(..))
+    }
+}
+
+/// The rule that holds at the wanted address, from the FDE at byte `place` of a table.
 ///
-/// One cursor reads the beginning of the FDE, its CIE, and then its rest.
+/// One cursor reads the beginning of the FDE, its CIE, and then its rest. If `known` is what was read
+/// of the CIE before, for the same register, that is not read again.
 pub(super) fn rule<A: Abi, R: Reader>(
     reader: &R,
     table: &Table,
     place: u64,
-    start: u64,
-    pc: u64,
+    wanted: &Wanted,
+    known: &mut Option<Common>,
     budget: &mut Budget,
 ) -> Result<Rule, Error> {
     let mut cursor = Cursor::<A, R>::new(reader, budget);
@@ -59,24 +103,30 @@ pub(super) fn rule<A: Abi, R: Reader>(
         .ok_or_else(|| Reason::CiePlace.at(id_place))?;
     let rest = cursor.position();
 
-    let cie = Cie::read(&mut cursor, cie_place, table.len)?;
-    let mut program = Program::new(&cie, pc);
-    program.run_common(&mut cursor)?;
+    let common = match known {
+        Some(known) if known.place == cie_place => *known,
+        _ => {
+            let common = Common::read(&mut cursor, cie_place, table.len, wanted)?;
+            *known = common.is_for_all().then_some(common);
+            common
+        }
+    };
+    let cie = &common.cie;
 
     cursor.open(rest, end, usize::MAX)?;
-    if cie.encoding.address(&mut cursor, table.base)? != start {
+    if cie.encoding.address(&mut cursor, table.base)? != wanted.start {
         return Err(Reason::Start.at(rest));
     }
-    // Does not wrap: the search finds a start that is not above `pc`.
-    let wanted = pc.wrapping_sub(start);
-    if wanted >= cie.encoding.number(&mut cursor)? {
+    // Does not wrap: the search finds a start that is not above the address.
+    let offset = wanted.pc.wrapping_sub(wanted.start);
+    if offset >= cie.encoding.number(&mut cursor)? {
         return Err(Error::NotFound);
     }
     if cie.augmented {
         let len = cursor.uleb()?;
         cursor.skip(len)?;
     }
-    let row: Row = program.run(&mut cursor, wanted)?;
+    let program = Program::new(cie, common.row, wanted.pc, wanted.tracked);
 
-    Ok(row.rule::<A>(&cie)?)
+    Ok(program.run(&mut cursor, offset)?.rule::<A>(cie)?)
 }

@@ -14,7 +14,11 @@ use super::{
         Rule, //
     },
     abi::Abi,
-    fde,
+    fde::{
+        self,
+        Common,
+        Wanted, //
+    },
     reason::Reason, //
 };
 
@@ -130,6 +134,54 @@ impl<A: Abi> Header<A> {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
+        self.rule_with(&mut None, reader, base, pc, budget)
+    }
+
+    /// The same. `known` is what lookups in this table have in common: most functions have the CIE
+    /// of the one before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Header::rule`].
+    pub(crate) fn rule_with<R: Reader>(
+        &self,
+        known: &mut Option<Common>,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        self.find(A::FP, known, reader, base, pc, budget)
+    }
+
+    /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
+    /// number `tracked`: of any but the stack pointer and the return address.
+    ///
+    /// A signal trampoline's rule is one with a CFA then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Header::rule`].
+    pub(crate) fn rule_of<R: Reader>(
+        &self,
+        tracked: u32,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
+        self.find(tracked, &mut None, reader, base, pc, budget)
+    }
+
+    fn find<R: Reader>(
+        &self,
+        tracked: u32,
+        known: &mut Option<Common>,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        budget: &mut Budget,
+    ) -> Result<Rule, Error> {
         budget.spend(Budget::FIND)?;
         let element = match reader.bisect(&self.array(base), pc) {
             Ok(element) => element,
@@ -158,7 +210,13 @@ impl<A: Abi> Header<A> {
             len: self.len.into(),
         };
 
-        fde::rule::<A, R>(reader, &table, place, element.start, pc, budget)
+        let wanted = Wanted {
+            pc,
+            start: element.start,
+            tracked,
+        };
+
+        fde::rule::<A, R>(reader, &table, place, &wanted, known, budget)
     }
 
     /// The index, of the table that stands at address `base`.

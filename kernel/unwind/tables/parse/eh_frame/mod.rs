@@ -37,6 +37,7 @@ mod reason;
 mod row;
 
 pub(crate) use abi::Abi;
+pub(crate) use fde::Common;
 pub(crate) use header::Header;
 pub(crate) use reason::{
     Reason,

@@ -72,45 +72,40 @@ pub(super) struct Program<'a> {
     cie: &'a Cie,
     /// The address that is asked for.
     pc: u64,
+    /// The register that is tracked where the frame pointer would be.
+    tracked: u32,
     row: Row,
     /// The row that the CIE makes, which registers are restored to.
     common: Row,
-    remembered: [Row; DEPTH],
+    remembered: [Option<Row>; DEPTH],
     depth: usize,
 }
 
 impl<'a> Program<'a> {
-    pub(super) fn new(cie: &'a Cie, pc: u64) -> Self {
+    /// A program of an FDE, or the CIE's own, which starts with [`Row::EMPTY`].
+    pub(super) fn new(cie: &'a Cie, common: Row, pc: u64, tracked: u32) -> Self {
         // INVARIANT: Nothing is remembered.
         Self {
             cie,
             pc,
-            row: Row::EMPTY,
-            common: Row::EMPTY,
-            remembered: [Row::EMPTY; DEPTH],
+            tracked,
+            row: common,
+            common,
+            remembered: [None; DEPTH],
             depth: 0,
         }
     }
 
-    /// Runs the CIE's program, which the cursor is at.
-    pub(super) fn run_common<A: Abi, R: Reader>(
-        &mut self,
-        cursor: &mut Cursor<'_, A, R>,
-    ) -> Result<(), Error> {
-        self.common = self.run(cursor, u64::MAX)?;
-        Ok(())
-    }
-
     /// Runs the program that the cursor is at, until it passes the address `wanted`, which counts
-    /// from the function's start. What comes behind that is not read.
+    /// from the function's start. What comes behind that is not read. A CIE's has no end.
     pub(super) fn run<A: Abi, R: Reader>(
-        &mut self,
+        mut self,
         cursor: &mut Cursor<'_, A, R>,
         wanted: u64,
     ) -> Result<Row, Error> {
         let mut location = 0u64;
 
-        while cursor.left() > 0 {
+        while cursor.has_more() {
             let code = cursor.byte()?;
             let low = code & 0x3f;
 
@@ -130,6 +125,13 @@ impl<'a> Program<'a> {
                     ADVANCE_LOC2 => cursor.u16()?.into(),
                     ADVANCE_LOC4 => cursor.u32()?.into(),
                     MIPS_ADVANCE_LOC8 => cursor.u64()?,
+                    // What programs have most of.
+                    NOP => continue,
+                    DEF_CFA_OFFSET => {
+                        let offset = cursor.uleb()?;
+                        self.set_cfa_offset(i32::try_from(offset).ok());
+                        continue;
+                    }
                     _ => {
                         self.step(cursor, code)?;
                         continue;
@@ -152,10 +154,13 @@ impl<'a> Program<'a> {
         code: u8,
     ) -> Result<(), Error> {
         match code {
-            NOP => {}
             REMEMBER_STATE => self.remember()?,
             RESTORE_STATE => self.restore_state(cursor.position())?,
-            DEF_CFA..=DEF_CFA_EXPRESSION | DEF_CFA_SF | DEF_CFA_OFFSET_SF => {
+            DEF_CFA_OFFSET_SF => {
+                let offset = self.factored(cursor.sleb()?);
+                self.set_cfa_offset(offset);
+            }
+            DEF_CFA | DEF_CFA_REGISTER | DEF_CFA_EXPRESSION | DEF_CFA_SF => {
                 self.define_cfa(cursor, code)?;
             }
             OFFSET_EXTENDED..=REGISTER
@@ -184,7 +189,7 @@ impl<'a> Program<'a> {
     fn remember(&mut self) -> Result<(), Error> {
         let room = self.remembered.get_mut(self.depth);
 
-        *room.ok_or(Unsupported::Depth)? = self.row;
+        *room.ok_or(Unsupported::Depth)? = Some(self.row);
         // INVARIANT: It was below `DEPTH`.
         self.depth = self.depth.wrapping_add(1);
         Ok(())
@@ -192,54 +197,40 @@ impl<'a> Program<'a> {
 
     fn restore_state(&mut self, place: u64) -> Result<(), Error> {
         let depth = self.depth.checked_sub(1);
-        let row = depth.and_then(|depth| self.remembered.get(depth));
+        let row = depth.and_then(|depth| *self.remembered.get(depth)?);
 
-        self.row = *row.ok_or_else(|| Reason::State.at(place.wrapping_sub(1)))?;
+        self.row = row.ok_or_else(|| Reason::State.at(place.wrapping_sub(1)))?;
         // INVARIANT: This is less than it was.
         self.depth = depth.unwrap_or(0);
         Ok(())
     }
 
-    /// Runs an instruction about the CFA.
+    /// Changes the CFA's offset.
+    #[inline]
+    fn set_cfa_offset(&mut self, offset: Option<i32>) {
+        self.row.cfa = match self.row.cfa {
+            Cfa::Parts(register, _) => Cfa::Parts(register, offset),
+            Cfa::Expression(_) => Cfa::Expression(Place::Unsupported(Unsupported::Cfa)),
+        };
+    }
+
+    /// Runs an instruction about the CFA's register.
     fn define_cfa<A: Abi, R: Reader>(
         &mut self,
         cursor: &mut Cursor<'_, A, R>,
         code: u8,
     ) -> Result<(), Error> {
-        let before = match self.row.cfa {
-            Cfa::Parts(register, offset) => Some((register, offset)),
-            Cfa::Expression(_) => None,
-        };
-        let parts = match code {
-            DEF_CFA_EXPRESSION => {
-                self.row.cfa = Cfa::Expression(expression::cfa(cursor, self.pc)?);
-                return Ok(());
-            }
-            DEF_CFA => {
-                let register = A::register(cursor.register()?);
-                Some((register, i32::try_from(cursor.uleb()?).ok()))
-            }
-            DEF_CFA_SF => {
-                let register = A::register(cursor.register()?);
-                Some((register, self.factored(cursor.sleb()?)))
-            }
-            DEF_CFA_REGISTER => {
-                let register = A::register(cursor.register()?);
-                before.map(|(_, offset)| (register, offset))
-            }
-            DEF_CFA_OFFSET => {
-                let offset = i32::try_from(cursor.uleb()?).ok();
-                before.map(|(register, _)| (register, offset))
-            }
-            _ => {
-                let offset = self.factored(cursor.sleb()?);
-                before.map(|(register, _)| (register, offset))
-            }
-        };
+        if code == DEF_CFA_EXPRESSION {
+            self.row.cfa = Cfa::Expression(expression::cfa(cursor, self.pc)?);
+            return Ok(());
+        }
+        let register = A::register(cursor.register()?);
 
-        self.row.cfa = match parts {
-            Some((register, offset)) => Cfa::Parts(register, offset),
-            None => Cfa::Expression(Place::Unsupported(Unsupported::Cfa)),
+        self.row.cfa = match (code, self.row.cfa) {
+            (DEF_CFA, _) => Cfa::Parts(register, i32::try_from(cursor.uleb()?).ok()),
+            (DEF_CFA_SF, _) => Cfa::Parts(register, self.factored(cursor.sleb()?)),
+            (_, Cfa::Parts(_, offset)) => Cfa::Parts(register, offset),
+            (_, Cfa::Expression(_)) => Cfa::Expression(Place::Unsupported(Unsupported::Cfa)),
         };
         Ok(())
     }
@@ -284,7 +275,7 @@ impl<'a> Program<'a> {
     /// Sets where a register is, if that is of interest.
     #[inline]
     fn save<A: Abi>(&mut self, register: u32, place: impl FnOnce(&Self) -> Place) {
-        if register == A::FP {
+        if register == self.tracked {
             self.row.fp = place(self);
         } else if register == A::RA {
             self.row.ra = place(self);
@@ -296,7 +287,7 @@ impl<'a> Program<'a> {
     /// Sets a register to what the CIE says.
     #[inline]
     fn restore<A: Abi>(&mut self, register: u32) {
-        if register == A::FP {
+        if register == self.tracked {
             self.row.fp = self.common.fp;
         } else if register == A::RA {
             self.row.ra = self.common.ra;

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the kernel makes of `.eh_frame`, by its index.
+
+use std::collections::HashSet;
+
+use super::{LIMIT, problem, refusal};
+use crate::agree;
+use crate::arch::Arch;
+use crate::cfi::{Cfi, Expected, Fde};
+use crate::compare::expected_text;
+use crate::coverage::Spans;
+use crate::eh_table::{self, EhTable, Entry, Found};
+use crate::elf::Elf;
+use crate::parse::eh_frame::{Reason, Unsupported};
+use crate::parse::elf::Segment;
+use crate::parse::{Error, Rule};
+use crate::ranges::Range;
+use crate::report::{self, Format, Problem, Report, Severity, Verdict};
+use crate::text;
+
+/// How many units of the kernel's budget looking at a byte of a file may cost. Real files cost a
+/// small part of that.
+const UNITS_PER_BYTE: u64 = 256;
+
+/// How many rows of a function are asked for at both ends; those that follow only at their start,
+/// for each lookup runs the function's program from the beginning.
+const BOTH_ENDS: u64 = 400;
+
+/// What the kernel finds for an address.
+type Answer = Result<Rule, Error>;
+
+/// What gimli finds for an address, and whether that depends on it.
+type At<'f> = &'f dyn Fn(u64) -> (Expected, bool);
+
+/// Checks the table; the result is what the kernel finds for which addresses, if there is one.
+pub fn check<A: Arch>(elf: &Elf<'_>, report: &mut Report, cfi: &Cfi<'_, A>) -> Option<Spans> {
+    let segment = find::<A>(elf, report)?;
+    let before = report.errors;
+    let judgement = &mut report.eh_frame.judgement;
+    let table = match EhTable::<A>::read(elf, &segment) {
+        Ok(Ok(table)) => table,
+        Ok(Err(error)) => {
+            judgement.verdict = Verdict::Refused;
+            report.add(refusal(Format::EhFrame, error, ".eh_frame_hdr"));
+            return None;
+        }
+        Err(absence) => {
+            let reason = format!("PT_GNU_EH_FRAME: {}", absence.text());
+            judgement.end(Verdict::NotFound, reason);
+            return None;
+        }
+    };
+    if table.header.functions() == 0 {
+        let reason = ".eh_frame_hdr has no entries: link with -Wl,--eh-frame-hdr";
+        judgement.end(Verdict::NoIndex, reason.into());
+        return None;
+    }
+
+    let mut check = Check {
+        elf,
+        table: &table,
+        cfi,
+        numbers: report::Index {
+            address: segment.address,
+            file_offset: segment.offset,
+            segment_bytes: segment.len,
+            table_address: table.base,
+            table_bytes: table.len.into(),
+            entries: table.header.functions().into(),
+            ..Default::default()
+        },
+        readers: report::Readers::default(),
+        spans: Spans::default(),
+        left: LIMIT.max((elf.data.len() as u64).saturating_mul(UNITS_PER_BYTE)),
+        report,
+    };
+    check.index();
+    Some(check.finish(before))
+}
+
+/// Finds the index; if there is none, all is said.
+fn find<A: Arch>(elf: &Elf<'_>, report: &mut Report) -> Option<Segment> {
+    let judgement = &mut report.eh_frame.judgement;
+
+    match eh_table::find::<A>(elf) {
+        Found::Index(segment) => return Some(segment),
+        Found::None => {
+            let reason = "no PT_GNU_EH_FRAME: compile with -fasynchronous-unwind-tables";
+            judgement.end(Verdict::NoTable, reason.into());
+        }
+        Found::NoIndex => {
+            let reason = "there is an .eh_frame, but no index of it (PT_GNU_EH_FRAME): \
+                          link with -Wl,--eh-frame-hdr, or -static-pie instead of -static";
+            judgement.end(Verdict::NoIndex, reason.into());
+        }
+        Found::Missing(absence) => {
+            let reason = format!("PT_GNU_EH_FRAME: {}", absence.text());
+            judgement.end(Verdict::NotFound, reason);
+        }
+    }
+    None
+}
+
+/// The check of a table.
+struct Check<'f, 'a, A> {
+    elf: &'f Elf<'a>,
+    report: &'f mut Report,
+    table: &'f EhTable<'a, A>,
+    cfi: &'f Cfi<'f, A>,
+    numbers: report::Index,
+    readers: report::Readers,
+    spans: Spans,
+    /// How many units of the kernel's budget may still be spent.
+    left: u64,
+}
+
+impl<A: Arch> Check<'_, '_, A> {
+    /// Goes through the index, and all functions in it.
+    fn index(&mut self) {
+        let mut entries: Vec<Entry> = Vec::new();
+
+        for entry in self.table.entries() {
+            match entry {
+                Ok(entry) => entries.push(entry),
+                Err(error) => self.refuse(error, ".eh_frame_hdr"),
+            }
+        }
+        for (nth, entry) in entries.iter().enumerate() {
+            // What the next entry is about is not asked of this one.
+            let next = entries.get(nth + 1).map_or(u64::MAX, |next| next.start);
+
+            if next < entry.start {
+                let name = self.name(next);
+                let name = format!(".eh_frame: {name}");
+                self.refuse(Reason::Unsorted.at(entries[nth + 1].place), &name);
+            } else if next == entry.start {
+                let text = "has several entries, of which the kernel finds the last";
+                self.about(entry, Severity::Note, "equal-start", text);
+                continue;
+            }
+            let limit = if next < entry.start { u64::MAX } else { next };
+            self.entry(entry, limit);
+            if self.left == 0 {
+                break;
+            }
+        }
+        self.without_entry(&entries);
+    }
+
+    /// FDEs that the kernel does not find.
+    fn without_entry(&mut self, entries: &[Entry]) {
+        let known: HashSet<u64> = entries.iter().filter_map(|entry| entry.fde).collect();
+        let code = |fde: &&Fde| self.elf.is_code((fde.start, fde.start + 1));
+        let missing = |fde: &&Fde| !known.contains(&self.cfi.address_of(fde));
+        let missing: Vec<_> = self.cfi.fdes.iter().filter(code).filter(missing).collect();
+
+        self.numbers.fdes = self.cfi.fdes.len() as u64;
+        self.numbers.fdes_without_entry = missing.len() as u64;
+        if let Some(fde) = missing.first() {
+            let text = format!(
+                ".eh_frame: {} FDEs are not in the index, the first of {}",
+                missing.len(),
+                self.name(fde.start)
+            );
+            self.add(Severity::Warning, "not-indexed", text, Some(fde.start));
+        }
+    }
+
+    /// Looks at an entry, which the kernel finds for the addresses below `limit`.
+    fn entry(&mut self, entry: &Entry, limit: u64) {
+        let Some(address) = entry.fde else {
+            return;
+        };
+        let Some(code_end) = self.elf.code_end(entry.start) else {
+            let text = "is not in an executable segment";
+            self.about(entry, Severity::Note, "not-code", text);
+            return;
+        };
+        let fde = self.cfi.fde_at(entry.start, address);
+        let end = fde.map(|fde| fde.end);
+
+        if end.is_some_and(|end| end > limit) {
+            let text = "overlaps another function";
+            self.about(entry, Severity::Warning, "overlap", text);
+        }
+        let limit = limit.min(code_end);
+        self.numbers.functions += 1;
+        let first = self.ask(entry.start);
+        match (fde, first) {
+            (_, Err(Error::NotFound)) => {
+                self.about(entry, Severity::Note, "empty-function", "is empty");
+            }
+            (_, Err(error)) if ends_lookups(first) => {
+                let unknown = match error {
+                    Error::Unsupported(_) => limit,
+                    _ => entry.start,
+                };
+                self.place((entry.start, end.unwrap_or(unknown).min(limit)), first);
+            }
+            (Some(fde), _) => self.rows(fde, limit),
+            (None, _) => self.bytes((entry.start, limit), None),
+        }
+    }
+
+    /// Goes through the rows of a function, as gimli finds them.
+    fn rows(&mut self, fde: &Fde, limit: u64) {
+        let end = fde.end.min(limit);
+        let mut done = fde.start;
+        let mut nth = 0;
+
+        // It is read to its end, whatever it has of rows.
+        self.left = self.left.saturating_sub(fde.bytes);
+        let cfi = self.cfi;
+        // What it cannot read, and why, is of no interest: the kernel may.
+        let _ = cfi.rows(fde, |from, to, at| {
+            let (from, to) = (from.max(done), to.min(end));
+
+            if from < to {
+                nth += 1;
+                done = self.row((from, to), end, nth <= BOTH_ENDS, at);
+            }
+            done < end && self.left != 0
+        });
+        if done < end && self.left != 0 {
+            self.bytes((done, end), None);
+        }
+    }
+
+    /// Looks at a row of a function that ends at `end`; the result is up to where all is said.
+    fn row(&mut self, (from, to): Range, end: u64, both_ends: bool, at: At<'_>) -> u64 {
+        let (expected, depends) = at(from);
+
+        if depends {
+            self.bytes((from, to), Some(at));
+            return to;
+        }
+        let first = self.compare(from, &expected);
+        let last = match both_ends && to - from > 1 {
+            true => self.compare(to - 1, &expected),
+            false => first,
+        };
+        let done = if ends_lookups(last) { end } else { to };
+        if first == last {
+            self.place((from, done), first);
+        } else {
+            self.place((from, to - 1), first);
+            self.place((to - 1, done), last);
+        }
+        done
+    }
+
+    /// Looks at each address of a range, as long as the kernel has an answer.
+    fn bytes(&mut self, (from, to): Range, at: Option<At<'_>>) {
+        let mut start = from;
+        let mut last: Option<Answer> = None;
+
+        for pc in from..to {
+            let answer = match at {
+                Some(at) => self.compare(pc, &at(pc).0),
+                None => self.ask(pc),
+            };
+            if let Some(last) = last.filter(|last| *last != answer) {
+                self.place((start, pc), last);
+                start = pc;
+            }
+            last = Some(answer);
+            if ends_lookups(answer) {
+                self.place((start, to), answer);
+                return;
+            }
+            // Behind the function, if gimli does not know where it ends.
+            if answer == Err(Error::NotFound) || self.left == 0 || pc == to - 1 {
+                self.place((start, pc + 1), answer);
+                return;
+            }
+        }
+    }
+
+    /// Asks as the kernel does.
+    fn ask(&mut self, pc: u64) -> Answer {
+        let (answer, units) = self.table.lookup(pc);
+
+        self.left = self.left.saturating_sub(units.max(1).into());
+        answer
+    }
+
+    /// Asks as the kernel does, and compares that with what gimli says.
+    fn compare(&mut self, pc: u64, expected: &Expected) -> Answer {
+        let answer = self.ask(pc);
+
+        if matches!(answer, Err(Error::Malformed(_) | Error::Fault)) {
+            return answer;
+        }
+        self.readers.addresses += 1;
+        if agree::kind::<A>(answer, expected).is_some() {
+            self.readers.equal += 1;
+            return answer;
+        }
+        let (elf, cfi) = (self.elf, self.cfi);
+        self.readers.add(|| report::Disagreement {
+            address: pc,
+            place: place_name(elf, cfi, pc),
+            kernel: answer.map_or_else(text::error, |rule| text::rule::<A>(&rule)),
+            gimli: expected_text::<A>(expected),
+        });
+        answer
+    }
+
+    /// Counts what the kernel finds for a range of addresses.
+    fn place(&mut self, range: Range, answer: Answer) {
+        match answer {
+            Ok(rule) => {
+                self.numbers.rows += 1;
+                self.numbers.outermost_rows += u64::from(rule.is_outermost());
+                self.numbers.signal_rows += u64::from(rule.is_signal());
+                self.spans.add_rule(range);
+            }
+            Err(Error::NotFound) => {}
+            Err(Error::Unsupported(cause)) => {
+                let name = cause.name().to_str().unwrap_or_default();
+                self.unsupported(range, name, cause.text());
+            }
+            Err(Error::Budget) => self.unsupported(range, "budget", "a lookup costs too much"),
+            Err(error) => {
+                let name = place_name(self.elf, self.cfi, range.0);
+                self.refuse(error, &format!(".eh_frame: {name}"));
+                self.spans.add_malformed(range);
+            }
+        }
+    }
+
+    fn unsupported(&mut self, range: Range, name: &'static str, cause: &'static str) {
+        let unsupported = self.report.eh_frame.unsupported.entry(name).or_default();
+        let place = place_name(self.elf, self.cfi, range.0);
+
+        unsupported.text = cause;
+        unsupported.rows += 1;
+        unsupported.bytes += range.1 - range.0;
+        self.spans.add_unsupported(range);
+        let text = format!(".eh_frame: {place}: not supported: {cause}");
+        self.add(Severity::Note, "unsupported", text, Some(range.0));
+    }
+
+    fn finish(self, errors_before: u64) -> Spans {
+        let report = self.report;
+
+        if self.left == 0 {
+            let text = "there is more to check in .eh_frame than any real file has: \
+                        not all was checked";
+            let format = Some(Format::EhFrame);
+            report.add(problem(Severity::Error, format, "too-large", text.into()));
+        }
+        report.eh_frame.judgement.verdict = if report.errors != errors_before {
+            Verdict::Refused
+        } else if self.readers.differ != 0 {
+            Verdict::Wrong
+        } else {
+            Verdict::Good
+        };
+        report.eh_frame.index = Some(self.numbers);
+        report.eh_frame.readers = Some(self.readers);
+        self.spans
+    }
+
+    /// A function's name, as far as there is one.
+    fn name(&self, start: u64) -> String {
+        text::place(self.elf.name(start).as_deref(), start, start)
+    }
+
+    fn add(&mut self, severity: Severity, kind: &'static str, text: String, address: Option<u64>) {
+        self.report.add(Problem {
+            address,
+            ..problem(severity, Some(Format::EhFrame), kind, text)
+        });
+    }
+
+    fn about(&mut self, entry: &Entry, severity: Severity, kind: &'static str, text: &str) {
+        let text = format!(".eh_frame: {} {text}", self.name(entry.start));
+
+        self.report.add(Problem {
+            offset: u32::try_from(entry.place).ok(),
+            address: Some(entry.start),
+            ..problem(severity, Some(Format::EhFrame), kind, text)
+        });
+    }
+
+    /// The kernel would refuse this.
+    fn refuse(&mut self, error: Error, of_what: &str) {
+        self.report.add(refusal(Format::EhFrame, error, of_what));
+    }
+}
+
+/// Whether this is the answer for what follows in a function as well: each lookup runs its program
+/// from the beginning.
+fn ends_lookups(answer: Answer) -> bool {
+    matches!(
+        answer,
+        Err(Error::Malformed(_)
+            | Error::Fault
+            | Error::Budget
+            | Error::Unsupported(
+                // Of the CIE.
+                Unsupported::CieVersion
+                    | Unsupported::Augmentation
+                    | Unsupported::Encoding
+                    | Unsupported::ReturnRegister
+                    // Of a program, whose rest is not run.
+                    | Unsupported::Instruction
+                    | Unsupported::Depth
+            ))
+    )
+}
+
+/// An address, by the name of its function.
+fn place_name<A: Arch>(elf: &Elf<'_>, cfi: &Cfi<'_, A>, pc: u64) -> String {
+    let start = cfi.about(pc, pc.saturating_add(1)).last();
+    let start = start.map_or(pc, |fde| fde.start);
+
+    text::place(elf.name(start).as_deref(), start, pc)
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where the kernel finds the tables of a file that nobody has registered: by its own reader of ELF
+//! headers, which it asks about each text that a stack comes to.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::arch::Arch;
+use crate::elf::{Elf, Segment};
+use crate::parse::Budget;
+use crate::parse::elf::{self, Object, Target};
+use crate::table::Bytes;
+
+/// Files are mapped in pages. Larger ones are mapped alike: linkers align segments to the largest.
+pub const PAGE: u64 = 4096;
+
+/// Bytes of an ELF header and of a program header.
+const HEADER: usize = 64;
+const PROGRAM_HEADER: usize = 56;
+
+/// Why the kernel finds no table for a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// The start of the file, with its header, is in no segment.
+    NoHeader,
+    /// The table is not mapped where its program header says.
+    NotMapped,
+    /// The headers say so.
+    Elf(elf::Absence),
+}
+
+impl Absence {
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::NoHeader => "the ELF header is in no segment",
+            Self::NotMapped => "the table is in no segment that has it where its header says",
+            Self::Elf(absence) => absence.text(),
+        }
+    }
+}
+
+/// What the kernel finds for each executable segment of a file.
+pub fn discover<A: Arch>(elf: &Elf<'_>) -> Vec<(Segment, Result<Object, Absence>)> {
+    let headers = little_endian::<A>(elf.data);
+    let header = elf
+        .loads
+        .iter()
+        .find(|load| load.readable && load.file_offset < PAGE && load.file_size != 0);
+    let len = header.map(|load| load.file_offset.saturating_add(load.file_size));
+    // What is mapped ends with a page, but not what the file has.
+    let len = len.map(|len| len.saturating_add(PAGE - 1) & !(PAGE - 1));
+
+    elf.executable_segments()
+        .filter(|text| text.file_size != 0)
+        .map(|text| {
+            let found = match len {
+                Some(len) => object::<A>(&headers, len, text.file_offset),
+                None => Err(Absence::NoHeader),
+            };
+            (*text, found)
+        })
+        .collect()
+}
+
+/// Asks the kernel's reader about byte `offset` of a file of which `len` bytes are mapped.
+fn object<A: Arch>(headers: &[u8], len: u64, offset: u64) -> Result<Object, Absence> {
+    let target = Target {
+        machine: A::MACHINE,
+        page_size: PAGE,
+    };
+    let mut budget = Budget::new(elf::MAX_UNITS);
+
+    elf::object(&Bytes(headers), len, offset, &target, &mut budget).map_err(|error| match error {
+        elf::Error::Absent(absence) => Absence::Elf(absence),
+        // The file is shorter than it says, and never costs more than the budget.
+        elf::Error::Fault | elf::Error::Budget => Absence::Elf(elf::Absence::Headers),
+    })
+}
+
+/// A file whose headers are little-endian, as the kernel's reader wants them: on a big-endian
+/// machine it would have to read the others.
+fn little_endian<A: Arch>(file: &[u8]) -> Cow<'_, [u8]> {
+    let number = |at: usize| {
+        let bytes = file.get(at..at + 2)?;
+        Some(usize::from(A::u16([bytes[0], bytes[1]])))
+    };
+    let place = file.get(32..40).and_then(|bytes| bytes.try_into().ok());
+    let place = place.and_then(|bytes| usize::try_from(A::u64(bytes)).ok());
+    let (Some(place), Some(count)) = (place, number(56)) else {
+        return Cow::Borrowed(file);
+    };
+    if !A::BIG_ENDIAN || file.len() < HEADER || place < HEADER {
+        return Cow::Borrowed(file);
+    }
+    let end = place.saturating_add(count * PROGRAM_HEADER).min(file.len());
+    let mut headers = file[..end.max(HEADER)].to_vec();
+
+    headers[5] = 1;
+    swap(&mut headers, 16, &[2, 2, 4, 8, 8, 8, 4, 2, 2, 2, 2, 2, 2]);
+    for at in (place..end).step_by(PROGRAM_HEADER) {
+        swap(&mut headers, at, &[4, 4, 8, 8, 8, 8, 8, 8]);
+    }
+    Cow::Owned(headers)
+}
+
+/// Reverses the bytes of fields of these sizes, from byte `at` on.
+fn swap(bytes: &mut [u8], mut at: usize, fields: &[usize]) {
+    for size in fields {
+        if let Some(field) = bytes.get_mut(at..at.saturating_add(*size)) {
+            field.reverse();
+        }
+        at = at.saturating_add(*size);
+    }
+}
+
+/// What is mapped together with a part of a file.
+pub struct Mapping<'a> {
+    /// What of it can be read.
+    pub bytes: Cow<'a, [u8]>,
+    /// Address of its first byte.
+    pub base: u64,
+    /// How many bytes are mapped: maybe more than the file has.
+    pub len: u32,
+}
+
+/// What is mapped around a table, whole pages, if the table is mapped where its header says.
+pub fn around<'a>(elf: &Elf<'a>, table: &elf::Segment) -> Option<Mapping<'a>> {
+    let load = elf.load_at(table.address).filter(|load| load.readable)?;
+    let before = load.address % PAGE;
+    let base = load.address - before;
+    let start = load.file_offset.checked_sub(before)?;
+    let len = load.file_size.checked_add(before)?;
+    let len = len.checked_add(PAGE - 1)? & !(PAGE - 1);
+    let place = table.address - base;
+
+    if start % PAGE != 0
+        || start.checked_add(place)? != table.offset
+        || place.checked_add(table.len)? > len
+    {
+        return None;
+    }
+    let len = u32::try_from(len).unwrap_or(u32::MAX);
+    Some(Mapping {
+        bytes: part(elf.data, start..start.checked_add(len.into())?)?,
+        base,
+        len,
+    })
+}
+
+/// What can be read of a range of a file's bytes: in the page that has its last byte, zeros follow.
+fn part(data: &[u8], range: Range<u64>) -> Option<Cow<'_, [u8]>> {
+    let start = usize::try_from(range.start).ok()?;
+    let end = usize::try_from(range.end).unwrap_or(usize::MAX);
+
+    if let Some(bytes) = data.get(start..end) {
+        return Some(bytes.into());
+    }
+    let mut bytes = data.get(start..)?.to_vec();
+    let last = data.len().next_multiple_of(PAGE as usize).min(end);
+    bytes.resize(last - start, 0);
+    Some(bytes.into())
+}

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the CFI of stock programs and libraries covers, as readelf reads it.
+
+They have no symbols but those for dynamic linking: a function is an entry of
+.eh_frame.  As a script, `cfi.py FILE...` prints functions that are worth to stop in,
+as workbench/walks/stops.py wants them.
+"""
+
+import bisect
+import collections
+import functools
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "libraries"))
+# pylint: disable=wrong-import-position
+from objects import PLACE, File, Frame   # noqa: E402
+from stacks import SIGNAL, Program   # noqa: E402
+
+ET_EXEC = 2
+# Functions of each file, beside those that others import: some thousands take long to draw from.
+ENOUGH = 1500
+
+CIE = re.compile(r'^(?P<at>[0-9a-f]+) [0-9a-f]+ [0-9a-f]+ CIE "(?P<kind>[^"]*)"')
+FDE = re.compile(r"^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE cie=(?P<cie>[0-9a-f]+) "
+                 r"pc=(?P<start>[0-9a-f]+)\.\.(?P<end>[0-9a-f]+)")
+ROW = re.compile(r"^(?P<at>[0-9a-f]{16}) (?P<cfa>\S+) +(.*\s)?(?P<ra>\S+)\s*$")
+# Where the kernel can find a frame: that is one of its limits.
+BY_POINTER = re.compile(r"(rsp|rbp)[+-]\d+")
+
+# Where the caller's frame is, and whether there is no caller.
+Rule = collections.namedtuple("Rule", "cfa outermost")
+
+
+class Entry:
+    """A function's CFI: whether it is a signal's frame; and, from where on, what its rules are."""
+
+    def __init__(self, start, end, common):
+        self.start, self.end, self.signal = start, end, common.signal
+        # What is true from its first instruction on: a row of its own comes later, or is the same.
+        self.rules = common.rules[-1:]
+        self.rows = [start] * len(self.rules)
+
+    def rule(self, address):
+        return self.rules[max(bisect.bisect_right(self.rows, address) - 1, 0)]
+
+
+class Common:
+    """What is true of many functions, as `Entry'."""
+
+    def __init__(self, signal):
+        self.signal, self.rows, self.rules = signal, [], []
+
+
+def dynamic_symbols(path):
+    """The functions that a file defines for others, and the names that it wants of them."""
+    output = subprocess.run(["nm", "-D", path], check=True, capture_output=True, text=True).stdout
+    defined, wanted = {}, set()
+    for *address, kind, name in map(str.split, output.splitlines()):
+        name = name.partition("@")[0]
+        if kind in "UwW" and not address:
+            wanted.add(name)
+        elif kind in "tTwWi":
+            defined.setdefault(int(address[0], 16), name)
+    return defined, wanted
+
+
+class Stock(File):
+    """An ELF file by its CFI."""
+
+    def __init__(self, path):
+        super().__init__(pathlib.Path(path), pathlib.Path(path))
+        kind, self.start = struct.unpack_from("<H6xQ", pathlib.Path(path).read_bytes(), 16)
+        self.fixed = kind == ET_EXEC
+        self.defined, self.wanted = dynamic_symbols(path)
+        entries, commons, entry = {}, {}, None
+        # What the C library's debug information says is not what the kernel goes by.
+        command = ["readelf", "--debug-dump=no-follow-links", "--debug-dump=frames-interp", path]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as readelf:
+            for line in readelf.stdout:
+                if found := ROW.match(line):
+                    entry.rows.append(int(found["at"], 16))
+                    entry.rules.append(Rule(found["cfa"], found["ra"] == "u"))
+                elif found := FDE.match(line):
+                    start, end = int(found["start"], 16), int(found["end"], 16)
+                    entry = entries.setdefault(start, Entry(start, end, commons[found["cie"]]))
+                elif found := CIE.match(line):
+                    entry = commons[found["at"]] = Common("S" in found["kind"])
+        if readelf.returncode or not entries:
+            sys.exit(f"error: readelf finds no CFI in {path}")
+        self.entries = [entries[start] for start in sorted(entries)]
+        self.first = sorted(entries)
+
+    def address(self, offset):
+        for start, address, length in self.segments:
+            if start <= offset < start + length:
+                return offset - start + address
+        return None
+
+    def entry(self, address):
+        at = bisect.bisect_right(self.first, address) - 1
+        found = self.entries[at] if at >= 0 else None
+        return found if found and address < found.end else None
+
+    def begins(self, address):
+        """Whether it is the code that a process begins with, and has no CFI: that of the dynamic linker."""
+        if not 0 < self.start <= address or self.entry(self.start) or self.entry(address):
+            return False
+        # Up to the next function that has some.
+        return bisect.bisect_right(self.first, address) == bisect.bisect_right(self.first, self.start)
+
+    def name(self, offset):
+        address = self.address(offset)
+        if address is None:
+            return "?"
+        entry = self.entry(address)
+        if entry and entry.signal:
+            return SIGNAL
+        # Without CFI there is at least a section's name.
+        return self.defined.get(entry.start, f"{entry.start:x}") if entry else self.function(offset)
+
+
+# The vDSO is no file: gdb reads its CFI from memory, and perf has a copy of it.
+VDSO = "[vdso]"
+VDSO_COPY = "/tmp/perf-vdso.so-"
+ANY = Common(False)
+
+# Why no more frames are known: CFI says that nobody called the last one, which is so
+# too where a process begins; there is no CFI; or there are no more though there could be.
+NOBODY, BEGINS, NO_CFI, CUT = "nobody called", "it begins", "no CFI", "cut"
+
+
+class Files(Program):
+    """The functions of all files that a process may have mapped."""
+
+    def __init__(self):  # pylint: disable=super-init-not-called
+        pass
+
+    @staticmethod
+    @functools.cache
+    def file(path):
+        return Stock(path)
+
+    @staticmethod
+    def make(address, path, offset):
+        """Only a file has offsets that all agree in."""
+        if path.startswith(VDSO_COPY):
+            path = VDSO
+        return Frame(address, path, offset) if path == VDSO or path.startswith("/") else Frame(address, "?", 0)
+
+    def frame(self, address, what):
+        """Of what perf prints."""
+        place = PLACE.fullmatch(what)
+        return self.make(address, place["path"], int(place["offset"], 16)) if place else Frame(address, "?", 0)
+
+    def frame_of_gdb(self, word):
+        address, offset, path = word.split("@", 2)
+        return self.make(int(address, 16), path, int(offset, 16))
+
+    @staticmethod
+    def before(frame):
+        return frame._replace(address=frame.address - 1, offset=max(frame.offset - 1, 0))
+
+    def entry(self, frame):
+        if not frame.object.startswith("/"):
+            return ANY if frame.object == VDSO else None
+        file = self.file(frame.object)
+        address = file.address(frame.offset)
+        return file.entry(address) if address is not None else None
+
+    def function(self, frame):
+        return self.file(frame.object).name(frame.offset) if frame.object.startswith("/") else frame.object
+
+    def places(self, chain):
+        """Where each frame is: a caller's call is before the address that it goes on at, unless a signal came."""
+        signal = True
+        for frame in chain:
+            place = frame if signal else self.before(frame)
+            yield place
+            entry = self.entry(place)
+            signal = bool(entry and entry.signal)
+
+    def functions(self, chain):
+        return [self.function(place) for place in self.places(chain)]
+
+    def known(self, chain):
+        """How many frames CFI leads to, the place that it ends at, and why it does."""
+        depth, place = 0, Frame(0, "?", 0)
+        for depth, place in enumerate(self.places(chain), start=1):
+            entry = self.entry(place)
+            if entry is ANY:
+                continue
+            file = place.object.startswith("/") and self.file(place.object)
+            if entry is None:
+                return depth, place, BEGINS if file and file.begins(file.address(place.offset) or 0) else NO_CFI
+            if entry.rule(file.address(place.offset)).outermost:
+                return depth, place, NOBODY
+        return depth, place, CUT
+
+    def odd(self, chain):
+        """How the last frame's caller is to be found, if it is not from the stack pointer or the frame pointer."""
+        *_, place = self.places(chain)
+        entry = self.entry(place)
+        if entry is None or entry is ANY:
+            return None
+        cfa = entry.rule(self.file(place.object).address(place.offset)).cfa
+        return None if BY_POINTER.fullmatch(cfa) else cfa
+
+    def after_calls(self, chain):
+        """perf has the last byte of a call; but not of a signal's frame, nor of what the signal interrupted."""
+        after, signal = [], True
+        for frame in chain:
+            entry = self.entry(frame)
+            plain, signal = signal, bool(entry and entry.signal)
+            after.append(frame if plain or signal else
+                         frame._replace(address=frame.address + 1, offset=frame.offset + (frame.object != "?")))
+        return after
+
+    def show(self, chain):
+        return " ".join(f"{frame.object.rpartition('/')[2]}+{frame.offset:x}:{name}" if frame.object != "?" else
+                        f"{frame.address:x}:?" for frame, name in zip(chain, self.functions(chain)))
+
+
+def main():
+    files = {path: Stock(path) for path in dict.fromkeys(str(pathlib.Path(path).resolve()) for path in sys.argv[1:])}
+    wanted = set().union(*(file.wanted for file in files.values()))
+    for path, file in files.items():
+        # A breakpoint in a restorer would hide it: it is known by its code.
+        starts = [entry.start for entry in file.entries if not entry.signal]
+        chosen = {start for start in starts if file.defined.get(start) in wanted}
+        chosen.update(starts[::len(starts) // ENOUGH + 1])
+        for start in sorted(chosen):
+            print(f"{start:x}" if file.fixed else f"{start:x} {path}")
+
+
+if __name__ == "__main__":
+    main()
