@@ -94,6 +94,7 @@ part_vm() {
 	check "guest: perf, old and new" both_perfs series 90
 	check "guest: the demonstration" demonstration
 	stock python3 sort throw
+	stock_gdb 40 bash throw
 	walks 100
 	check "guest: costs" "$WORKBENCH/measure/bench" --series &&
 		within_limits
@@ -117,6 +118,13 @@ stock() { # [PROGRAM...]
 	rm -f "$OUT/stock/results.tap"
 	check "guest: stock programs" "$WORKBENCH/stock/run" "$@"
 	[ ! -e "$OUT/stock/results.tap" ] || count tap host "stock" "$OUT/stock/results.tap"
+}
+
+# Their whole stacks, with gdb's at so many stops in each: all of them if none is named.
+stock_gdb() { # STOPS [PROGRAM...]
+	rm -f "$OUT/stock-gdb/results.tap"
+	check "guest: whole stacks of stock programs" "$WORKBENCH/stock/compare-run" "$@"
+	[ ! -e "$OUT/stock-gdb/results.tap" ] || count tap host "stock stacks" "$OUT/stock-gdb/results.tap"
 }
 
 # And of programs whose libraries have tables, which the kernel finds.
@@ -202,6 +210,7 @@ part_long() {
 	count_guest base
 	check "guest: perf, old and new, on the base" both_perfs base 0
 	stock
+	stock_gdb 300
 	walks 550
 	libraries 100
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return

@@ -250,6 +250,13 @@ documented_reasons() {
 			sed -nE 's/^([0-9]+) +``([a-z-]+)`` +(.*)$/\1 \2 \3/p')
 	done
 
+	# The trace event names each end.
+	source=include/trace/events/unwind_user.h
+	reasons=$(sed -nE 's/^[+ ]\s+(UNWIND_USER_END_[A-Z_]+).*/\1/p' include/linux/unwind_user_types.h.patch | sort -u)
+	[ "$(wc -l <<<"$reasons")" -ge 10 ]
+	diff <(echo "$reasons") <(sed -nE 's/^TRACE_DEFINE_ENUM\((UNWIND_USER_END_.*)\);/\1/p' "$source" | sort)
+	diff <(echo "$reasons") <(sed -nE 's/.*\{ (UNWIND_USER_END_[A-Z_]+), .*/\1/p' "$source" | sort)
+
 	page=Documentation/userspace-api/unwind_tables.rst
 	reasons=$(sed -nE 's/.*[ (]c"([a-z-]+)".*/\1/p' kernel/unwind/tables/section.rs \
 		kernel/unwind/tables/parse/elf/absence.rs | sort)

@@ -28,8 +28,8 @@ CIE = re.compile(r'^(?P<at>[0-9a-f]+) [0-9a-f]+ [0-9a-f]+ CIE "(?P<kind>[^"]*)"'
 FDE = re.compile(r"^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE cie=(?P<cie>[0-9a-f]+) "
                  r"pc=(?P<start>[0-9a-f]+)\.\.(?P<end>[0-9a-f]+)")
 ROW = re.compile(r"^(?P<at>[0-9a-f]{16}) (?P<cfa>\S+) +(.*\s)?(?P<ra>\S+)\s*$")
-# Where the kernel can find a frame: that is one of its limits.
-BY_POINTER = re.compile(r"(rsp|rbp)[+-]\d+")
+# Where the kernel can find a frame: by a register that functions keep for their callers. That is one of its limits.
+BY_REGISTER = re.compile(r"(rsp|rbp|rbx|r1[2-5])[+-]\d+")
 
 # Where the caller's frame is, and whether there is no caller.
 Rule = collections.namedtuple("Rule", "cfa outermost")
@@ -201,13 +201,13 @@ class Files(Program):
         return depth, place, CUT
 
     def odd(self, chain):
-        """How the last frame's caller is to be found, if it is not from the stack pointer or the frame pointer."""
+        """How the last frame's caller is to be found, if it is in a way that the kernel does not know."""
         *_, place = self.places(chain)
         entry = self.entry(place)
         if entry is None or entry is ANY:
             return None
         cfa = entry.rule(self.file(place.object).address(place.offset)).cfa
-        return None if BY_POINTER.fullmatch(cfa) else cfa
+        return None if BY_REGISTER.fullmatch(cfa) else cfa
 
     def after_calls(self, chain):
         """perf has the last byte of a call; but not of a signal's frame, nor of what the signal interrupted."""

@@ -47,7 +47,8 @@ for my $round (1 .. 4) {
 run_gdb() {
 	gdb -nx -batch -ex 'info line main' -ex 'disassemble main' -ex 'info scope main' \
 		-ex 'list main' -ex 'info types .' -ex 'info functions .' -ex 'info variables .' \
-		-ex 'ptype std::string' -ex "disassemble /s main" "$STOCK/throw"
+		-ex 'ptype std::string' -ex "disassemble /s main" \
+		-ex "file $STOCK/rust" -ex 'info functions work' -ex 'info types Map' "$STOCK/throw"
 }
 
 prepare_tar() { lines 60000 >lines; }

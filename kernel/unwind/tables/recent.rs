@@ -6,9 +6,12 @@ use core::mem::MaybeUninit;
 
 use kernel::bindings;
 
-use crate::section::{
-    Found,
-    Section, //
+use crate::{
+    section::{
+        Found,
+        Section, //
+    },
+    table::Common, //
 };
 
 /// The section that was found last, and what is known about its tables.
@@ -18,12 +21,19 @@ use crate::section::{
 ///
 /// # Invariants
 ///
-/// If `generation` is not zero, `found` is initialised.
+/// If `generation` is not zero, `last` is initialised.
 #[repr(C)]
 pub(crate) struct Recent {
     /// The registry's generation, from before the section was looked for. None has zero.
     generation: u64,
-    found: MaybeUninit<Found>,
+    last: MaybeUninit<Last>,
+}
+
+/// The section that a lookup found.
+pub(crate) struct Last {
+    pub(crate) found: Found,
+    /// What the lookups in its tables had in common.
+    pub(crate) common: Common,
 }
 
 // C keeps room for it.
@@ -49,19 +59,23 @@ impl Recent {
         // INVARIANT: It is initialised.
         *self = Self {
             generation,
-            found: MaybeUninit::new(Found::new(section)),
+            last: MaybeUninit::new(Last {
+                found: Found::new(section),
+                common: Common::default(),
+            }),
         };
     }
 
     /// The section, if its text holds address `pc` and nothing was removed since `generation`.
     #[inline]
-    pub(crate) fn at(&mut self, generation: u64, pc: usize) -> Option<&mut Found> {
+    pub(crate) fn at(&mut self, generation: u64, pc: usize) -> Option<&mut Last> {
         if self.generation != generation || generation == 0 {
             return None;
         }
         // SAFETY: By the type invariants.
-        let found = unsafe { self.found.assume_init_mut() };
+        let last = unsafe { self.last.assume_init_mut() };
+        let section = &last.found.section;
 
-        (found.section.text_start <= pc && pc < found.section.text_end).then_some(found)
+        (section.text_start <= pc && pc < section.text_end).then_some(last)
     }
 }

@@ -265,8 +265,8 @@ impl Registry {
     /// Adds to a section what is known about it.
     fn found(&self, section: Section, rcu: &rcu::Guard) -> Found {
         Found {
+            section,
             verdicts: Format::ALL.map(|format| self.verdict(&section, format, rcu)),
-            ..Found::new(section)
         }
     }
 

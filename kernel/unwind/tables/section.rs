@@ -12,7 +12,6 @@ use crate::{
         Malformed, //
     },
     table::{
-        Common,
         Format,
         Header,
         Table, //
@@ -81,8 +80,6 @@ pub(crate) struct Found {
     pub(crate) section: Section,
     /// What was found out about its tables, of those that were looked at.
     pub(crate) verdicts: [Option<Verdict>; Format::COUNT],
-    /// What the lookups in them had in common.
-    pub(crate) common: Common,
 }
 
 impl Found {
@@ -91,7 +88,6 @@ impl Found {
         Self {
             section,
             verdicts: [None; Format::COUNT],
-            common: Common::default(),
         }
     }
 }

@@ -37,8 +37,10 @@ impl Lookup<'_> {
         let header_reads = memory.reads();
         // The frame pointer, or another register in its place.
         let tracked = [A::FP, 3, 12][(input.pc % 3) as usize];
-        let result = header
-            .and_then(|header| header.rule_of(tracked, &memory, input.base, input.pc, &mut budget));
+        let result = match &header {
+            Ok(header) => header.rule_of(tracked, &memory, input.base, input.pc, &mut budget),
+            Err(error) => Err(*error),
+        };
 
         assert!(header_reads <= 2, "a header in {header_reads} pieces");
         let spent = input.units - budget.left();

@@ -30,6 +30,7 @@ use crate::{
         Malformed,
         Rule, //
     },
+    recent::Last,
     section::{
         Found,
         Judged,
@@ -77,13 +78,13 @@ impl Registry {
         if walk.recent.at(generation, pc).is_none() {
             self.open(generation, pc, walk, budget)?;
         }
-        let found = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
+        let last = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
 
-        match self.ask(found, Format::FIRST, pc, None, walk.waits, budget) {
+        match self.ask(last, Format::FIRST, pc, None, walk.waits, budget) {
             Err(error) if error != Error::Budget => {
                 let formats = walk.formats;
 
-                self.ask_others(error, found, formats, pc, walk.waits, budget)
+                self.ask_others(error, last, formats, pc, walk.waits, budget)
             }
             answer => answer,
         }
@@ -96,7 +97,7 @@ impl Registry {
     fn ask_others(
         &self,
         mut nothing: Error,
-        found: &mut Found,
+        last: &mut Last,
         formats: Formats,
         pc: usize,
         waits: &Cell<c_uint>,
@@ -106,7 +107,7 @@ impl Registry {
             if !formats.has(format) {
                 continue;
             }
-            match self.ask(found, format, pc, None, waits, budget) {
+            match self.ask(last, format, pc, None, waits, budget) {
                 Err(Error::NotFound) => {}
                 Err(error) if error != Error::Budget => {
                     if nothing == Error::NotFound {
@@ -134,13 +135,13 @@ impl Registry {
         if walk.recent.at(generation, pc).is_none() {
             self.open(generation, pc, walk, budget)?;
         }
-        let found = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
+        let last = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
 
         for format in Format::ALL {
             if !walk.formats.has(format) {
                 continue;
             }
-            let rule = self.ask(found, format, pc, Some(register), walk.waits, budget);
+            let rule = self.ask(last, format, pc, Some(register), walk.waits, budget);
 
             if rule != Err(Error::NotFound) {
                 return rule;
@@ -153,13 +154,14 @@ impl Registry {
     #[inline(always)]
     fn ask(
         &self,
-        found: &mut Found,
+        last: &mut Last,
         format: Format,
         pc: usize,
         register: Option<u32>,
         waits: &Cell<c_uint>,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
+        let Last { found, common } = last;
         let Some(table) = found.section.table(format) else {
             return Err(Error::NotFound);
         };
@@ -173,7 +175,7 @@ impl Registry {
                 let memory = UserMemory::new(table.start(), waits);
 
                 match register {
-                    None => header.rule(&mut found.common, &memory, table.start(), pc, budget),
+                    None => header.rule(common, &memory, table.start(), pc, budget),
                     Some(register) => header.rule_of(register, &memory, table.start(), pc, budget),
                 }
             }

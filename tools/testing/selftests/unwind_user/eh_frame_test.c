@@ -237,7 +237,7 @@ TEST_F(scene, unsupported_and_a_frame_pointer)
  * Make another table for the same text, of SFrame, which knows the first function.
  * By it that is called by the second, by the other table by the third.
  */
-static struct unwind_table add_sframe(FIXTURE_DATA(scene) *self)
+static struct unwind_table add_sframe(struct _test_data_scene *self)
 {
 	struct scene *scene = &self->scene;
 	struct hand_table *table = (struct hand_table *)(scene->table + SCENE_TABLE - PAGE);
