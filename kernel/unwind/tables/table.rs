@@ -189,6 +189,7 @@ impl Header {
     /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
     /// number `register`. That is so of `.eh_frame` alone: SFrame knows no other registers.
     #[inline(always)]
+    #[cfg_attr(not(CONFIG_UNWIND_USER_EH_FRAME), expect(unused_variables))]
     pub(crate) fn rule_of<R: Reader>(
         &self,
         register: u32,

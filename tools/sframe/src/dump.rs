@@ -16,8 +16,8 @@ use crate::parse::{AArch64, Amd64, Error, Key, Reader, S390x};
 use crate::table::{self, Found, Rows, Table};
 use crate::text;
 
-/// Prints the SFrame table of a file, or the rules of some addresses; the result is whether all of it
-/// could be had.
+/// Prints the SFrame table of a file, or the rules of some addresses; the result is whether all of
+/// it could be had.
 pub fn dump(out: &mut impl Write, path: &Path, addresses: &[u64]) -> Result<bool> {
     dump_bytes(out, &elf::read(path)?, addresses)
 }

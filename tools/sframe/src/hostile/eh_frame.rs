@@ -86,8 +86,8 @@ fn large_functions() {
     }
 }
 
-/// An FDE whose program is all that follows: with an advance, and then no-operations. So many of them
-/// have the same program.
+/// An FDE whose program is all that follows: with an advance, and then no-operations. So many of
+/// them have the same program.
 fn nested(count: usize, nops: usize) -> (Vec<u8>, Vec<(u64, u64)>) {
     const FDE: usize = 24;
     let mut bytes = eh_frame(X86_64, 0, 1, &[])[..CIE].to_vec();

@@ -132,8 +132,8 @@ pub fn eh_frame(arch: Arch, at: u64, size: u32, instructions: &[u8]) -> Vec<u8> 
     eh_frame_of(arch, &[(at, size, instructions)])
 }
 
-/// The same with several FDEs: for each where its function starts from [`TEXT`], the function's size
-/// and its instructions.
+/// The same with several FDEs: for each where its function starts from [`TEXT`], the function's
+/// size and its instructions.
 pub fn eh_frame_of(arch: Arch, functions: &[(u64, u32, &[u8])]) -> Vec<u8> {
     // Version, "zR", alignments 1 and -8, return address, augmentation: pc-relative, 4 bytes.
     let mut cie = vec![1, b'z', b'R', 0, 1, 0x78, arch.ra, 1, 0x1b];

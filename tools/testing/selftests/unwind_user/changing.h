@@ -38,7 +38,7 @@ static inline void *changing_write(void *data)
 			continue;
 		__atomic_store_n(&changing->scene->table[at], rand_r(&seed), __ATOMIC_RELAXED);
 		/* Some stacks are whole. */
-		if (++changing->writes % 8 == 0)
+		if (++changing->writes % 64 == 0)
 			usleep(1000);
 	}
 	return NULL;

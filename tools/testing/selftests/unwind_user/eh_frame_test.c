@@ -142,18 +142,32 @@ TEST_F(scene, a_register_that_is_lost)
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_END(NO_INFO);
 
-	/* The first function is not in the table. */
+	/* The second function is not in the table. */
 	EH_NO_RULES();
+	EH_CFI(NOP);
 	EH_CFI(NOP);
 	EH_CFI(DEF_CFA, RBX, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	eh_header(&self->scene)->index[0].fde = 0;
-	REGS.bp = AT(0x00);
-	WORD(0x00) = AT(0x80);
-	WORD(0x08) = RETURN(1);
-	EXPECT_CALLERS(RETURN(1));
+	eh_header(&self->scene)->index[1].fde = 0;
+	REGS.bp = AT(0x10);
+	WORD(0x00) = RETURN(1);
+	WORD(0x10) = AT(0x80);
+	WORD(0x18) = RETURN(2);
+	WORD(0x108) = RETURN(3);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	EXPECT_END(NO_INFO);
 	EXPECT_TRUE(self->scene.chain.guessed);
+
+	/* Calls destroy it. */
+	EH_NO_RULES();
+	EH_CFI(NOP);
+	EH_CFI(DEF_CFA, R10, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	REGS.r10 = AT(0x100);
+	WORD(0x00) = RETURN(1);
+	WORD(0x108) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO);
 }
 
 /* A signal's frame has all of them, whatever was before. */
@@ -161,16 +175,18 @@ TEST_F(scene, a_register_below_a_signal)
 {
 	ucontext_t *context;
 
-	EH_CFI(UNDEFINED, RBX);
+	EH_CFI(NOP);
 	EH_CFI(DEF_CFA_OFFSET, 24);
 	EH_CFI(DEF_CFA, RBX, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	memcpy((void *)scene_function(&self->scene, 20), restorer_code, sizeof(restorer_code));
 	WORD(0x00) = scene_function(&self->scene, 20);
+	REGS.bx = AT(0x3000);
 	context = scene_signal(&WORD(0x08), RETURN(1), AT(0x1000), 0);
 	context->uc_mcontext.gregs[REG_RBX] = AT(0x2000);
 	WORD(0x1010) = RETURN(2);
 	WORD(0x2008) = RETURN(3);
+	WORD(0x3008) = RETURN(2);
 	EXPECT_CALLERS(scene_function(&self->scene, 20), RETURN(1), RETURN(2), RETURN(3));
 	EXPECT_END(COMPLETE);
 }

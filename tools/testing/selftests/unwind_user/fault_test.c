@@ -285,6 +285,8 @@ TEST_F(fault, second_table)
 			ASSERT_EQ(0, unregister_second(self));
 	}
 	EXPECT_TRUE(self->no_memory && self->no_copy);
+	self->no_memory = false;
+	self->no_copy = false;
 	for (int n = 1; failing(self, n, update_second, &ret); n++) {
 		struct unwind_table second = second_of(self);
 
@@ -294,6 +296,8 @@ TEST_F(fault, second_table)
 		ASSERT_EQ(0, do_update(&second));
 	}
 	ASSERT_TRUE(second_ends_at(self, end + PAGE));
+	EXPECT_TRUE(self->no_memory && self->no_copy);
+	self->no_copy = false;
 	for (int n = 1; failing(self, n, unregister_second, &ret); n++) {
 		/* No memory is no excuse. */
 		ASSERT_TRUE(ret == 0 || ret == -EFAULT) TH_LOG("%ld, fault %d", ret, n);
@@ -306,6 +310,7 @@ TEST_F(fault, second_table)
 	}
 	EXPECT_EQ(0, ret);
 	EXPECT_TRUE(second_ends_at(self, 0));
+	EXPECT_TRUE(self->no_copy);
 }
 
 static long list(struct _test_data_fault *self)

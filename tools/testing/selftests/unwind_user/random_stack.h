@@ -42,6 +42,8 @@ static size_t any_program(unsigned char program[static 12])
 		{ 2, { UNDEFINED, RETURN_ADDRESS } },
 		{ 6, { DEF_CFA_OFFSET, 16, ADVANCE(4), DEF_CFA_OFFSET, 24, NOP } },
 		{ 5, { DEF_CFA, RBP, 16, SAVED(RBP), 2 } },
+		{ 3, { DEF_CFA, RBX, 16 } },
+		{ 4, { DEF_CFA_OFFSET, 24, SAVED(RBX), 2 } },
 		{ 5, { DEF_CFA_EXPRESSION, 3, 0x76, 0x78, 0x06 } },
 		{ 4, { REMEMBER, ADVANCE(1), DEF_CFA_OFFSET, 32 } },
 	};

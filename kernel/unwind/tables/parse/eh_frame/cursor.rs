@@ -17,9 +17,6 @@ use super::{
 /// How many bytes are read at once: the kernel's stack is small, and most records are shorter.
 const BLOCK: usize = 64;
 
-/// How many bytes make a unit of the budget.
-const BYTES_PER_UNIT: u32 = 2;
-
 /// Reads the bytes of a record, in blocks, each byte once.
 ///
 /// # Invariants
@@ -119,6 +116,11 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         Ok(())
     }
 
+    /// Takes off the budget what something costs beside its bytes.
+    pub(super) fn spend(&mut self, units: u32) -> Result<(), Error> {
+        self.budget.spend(units)
+    }
+
     /// Reads the next block, of at most `most` bytes.
     #[inline(never)]
     fn fill(&mut self, most: usize) -> Result<(), Error> {
@@ -129,8 +131,8 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         if size == 0 {
             return Err(Reason::RecordEnd.at(self.end));
         }
-        self.budget
-            .spend(Budget::READ.wrapping_add(size as u32 / BYTES_PER_UNIT))?;
+        // A byte is a unit: it may be an instruction.
+        self.spend(Budget::READ.wrapping_add(size as u32))?;
         // INVARIANT: Nothing is filled; the place is at most `end`.
         self.place = place;
         self.at = 0;

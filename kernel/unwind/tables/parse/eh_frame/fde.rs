@@ -61,7 +61,7 @@ impl Common {
     ) -> Result<Self, Error> {
         let cie = Cie::read(cursor, place, len)?;
         let program = Program::new(&cie, Row::EMPTY, wanted.pc, wanted.tracked);
-        let row = program.run(cursor, u64::MAX)?;
+        let row = program.run_common(cursor)?;
 
         Ok(Self { place, cie, row })
     }
@@ -74,8 +74,8 @@ impl Common {
 
 /// The rule that holds at the wanted address, from the FDE at byte `place` of a table.
 ///
-/// One cursor reads the beginning of the FDE, its CIE, and then its rest. If `known` is what was read
-/// of the CIE before, for the same register, that is not read again.
+/// One cursor reads the beginning of the FDE, its CIE, and then its rest. If `known` is what was
+/// read of the CIE before, for the same register, that is not read again.
 pub(super) fn rule<A: Abi, R: Reader>(
     reader: &R,
     table: &Table,
@@ -126,7 +126,7 @@ pub(super) fn rule<A: Abi, R: Reader>(
         let len = cursor.uleb()?;
         cursor.skip(len)?;
     }
-    let program = Program::new(cie, common.row, wanted.pc, wanted.tracked);
+    let mut program = Program::new(cie, common.row, wanted.pc, wanted.tracked);
 
     Ok(program.run(&mut cursor, offset)?.rule::<A>(cie)?)
 }

@@ -60,6 +60,9 @@ const AARCH64_NEGATE_RA_STATE: u8 = 0x2d;
 const GNU_ARGS_SIZE: u8 = 0x2e;
 const GNU_NEGATIVE_OFFSET_EXTENDED: u8 = 0x2f;
 
+/// Units of an instruction that is not one of the usual ones, beside those of its bytes.
+const STEP: u32 = 2;
+
 /// A way to sign return addresses that is not supported.
 const SIGNED_OTHERWISE: u8 = 2;
 
@@ -97,9 +100,9 @@ impl<'a> Program<'a> {
     }
 
     /// Runs the program that the cursor is at, until it passes the address `wanted`, which counts
-    /// from the function's start. What comes behind that is not read. A CIE's has no end.
+    /// from the function's start. What comes behind that is not read.
     pub(super) fn run<A: Abi, R: Reader>(
-        mut self,
+        &mut self,
         cursor: &mut Cursor<'_, A, R>,
         wanted: u64,
     ) -> Result<Row, Error> {
@@ -146,6 +149,20 @@ impl<'a> Program<'a> {
         Ok(self.row)
     }
 
+    /// Runs the CIE's program, which the cursor is at. The row that it makes is for all its FDEs: a
+    /// state that is remembered for them is not.
+    pub(super) fn run_common<A: Abi, R: Reader>(
+        mut self,
+        cursor: &mut Cursor<'_, A, R>,
+    ) -> Result<Row, Error> {
+        let row = self.run(cursor, u64::MAX)?;
+
+        if self.depth > 0 {
+            return Err(Unsupported::Depth.into());
+        }
+        Ok(row)
+    }
+
     /// Runs an instruction that is no advance, and has no operand in its code.
     #[inline(never)]
     fn step<A: Abi, R: Reader>(
@@ -153,6 +170,7 @@ impl<'a> Program<'a> {
         cursor: &mut Cursor<'_, A, R>,
         code: u8,
     ) -> Result<(), Error> {
+        cursor.spend(STEP)?;
         match code {
             REMEMBER_STATE => self.remember()?,
             RESTORE_STATE => self.restore_state(cursor.position())?,

@@ -44,7 +44,8 @@ pub(crate) enum Cfa {
 
 /// The rules that hold at an address.
 ///
-/// Of registers the stack pointer, the frame pointer and the return address are tracked.
+/// Of registers the stack pointer, the return address, and the frame pointer or another one in its
+/// place are tracked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(super) cfa: Cfa,

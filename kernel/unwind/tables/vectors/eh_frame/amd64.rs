@@ -294,7 +294,7 @@ const VECTORS: &[Vector] = &[
     with("an advance of eight bytes", &[(0xae, &[0x1d, 1, 0, 0, 0, 0, 0, 0, 0])], NEXT, SP_8),
     with("nothing in a CIE", &[(0x60, &[0, 0])], PC, unsupported(Unsupported::ReturnAddress)),
     with("an advance in a CIE", &[(0x62, &[0x41])], PC, SP_8),
-    with("a state in a CIE", &[(0x62, &[0x0a])], PC, SP_8),
+    with("a state in a CIE", &[(0x62, &[0x0a])], PC, unsupported(Unsupported::Depth)),
     with("a register restored in a CIE", &[(0x62, &[0xd0])], PC,
         unsupported(Unsupported::ReturnAddress)),
     with("nothing remembered", &[(0xae, &[0x0b])], NEXT, bad(Reason::State, 0xae)),

@@ -70,7 +70,7 @@ fn lookup_of<A: Abi>(table: &Table, memory: &Memory<'_>, pc: u64, units: u32) ->
     Lookup { result, spent }
 }
 
-/// Once the CIE is known the answer is the same, and costs less.
+/// Once the CIE is known the answer is the same, and costs no more.
 fn same_with_a_known_cie<A: Abi>(
     table: &Table,
     memory: &Memory<'_>,
@@ -94,4 +94,24 @@ fn same_with_a_known_cie<A: Abi>(
         assert!(spent <= last);
         last = spent;
     }
+}
+
+/// What is found at `pc` after a lookup of `first` with the same knowledge of CIEs.
+fn after(table: &Table, first: u64, pc: u64) -> Result<Rule, Error> {
+    match table.arch {
+        Arch::Amd64 => after_of::<Amd64>(table, first, pc),
+        Arch::AArch64 => after_of::<AArch64>(table, first, pc),
+        Arch::S390x => after_of::<S390x>(table, first, pc),
+    }
+}
+
+fn after_of<A: Abi>(table: &Table, first: u64, pc: u64) -> Result<Rule, Error> {
+    let memory = Memory::new(table.bytes);
+    let header = Header::<A>::read(&memory, place(table), memory.len() as u32)?;
+    let mut budget = Budget::new(ENOUGH);
+    let mut known = None;
+    // Whatever it comes to.
+    let _ = header.rule_with(&mut known, &memory, table.base, first, &mut budget);
+
+    header.rule_with(&mut known, &memory, table.base, pc, &mut budget)
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::super::memory::Memory;
 use super::super::unreliable::fault_at_each_read;
-use super::{ENOUGH, lookup};
+use super::{ENOUGH, after, lookup};
 use crate::parse::eh_frame::{Reason, Unsupported};
 use crate::parse::{self, Error};
 use crate::vectors::{EH_FRAME_TABLES, Table, Vector};
@@ -33,6 +33,20 @@ fn lookups() {
             assert_eq!(found, expected.result(), "{}, at {pc:#x}", table.name);
             if let (Ok(rule), Some(values)) = (found, expected.values()) {
                 assert_eq!([rule.cfa(), rule.ra(), rule.fp()], values);
+            }
+        }
+    }
+}
+
+/// The CIE of another lookup changes nothing: that of the same function, or of others.
+#[test]
+fn after_another() {
+    for table in EH_FRAME_TABLES {
+        for (first, _) in table.lookups {
+            for (pc, expected) in table.lookups {
+                let found = after(table, *first, *pc);
+
+                assert_eq!(found, expected.result(), "{}, {pc:#x} after {first:#x}", table.name);
             }
         }
     }
