@@ -340,7 +340,8 @@ htmldocs() {
 	done
 }
 
-# Each commit builds: with all options on, with those of tables off, and without Rust.
+# Each commit builds: with all options on, without the second format, without tables, and
+# without Rust.
 every_commit_builds() {
 	local tree=$BUILD/tree-commits commit
 
@@ -350,6 +351,7 @@ every_commit_builds() {
 		git -C "$tree" checkout --quiet --detach "$commit"
 		git -C "$tree" log -1 --oneline
 		build_commit "$tree" commits CONFIG_RUST=y || return
+		build_commit "$tree" commits-sframe CONFIG_UNWIND_USER_EH_FRAME=n || return
 		build_commit "$tree" commits-off CONFIG_UNWIND_USER_SFRAME=n || return
 		build_commit "$tree" commits-no-rust CONFIG_RUST=n || return
 		git -C "$tree" diff --quiet "$commit^" "$commit" -- tools/perf tools/lib tools/include ||
