@@ -32,7 +32,10 @@ fn every_byte() {
                 for pc in pcs(table).step_by(3) {
                     let spent = lookup(table, &Memory::new(&bytes), pc, ENOUGH).spent;
                     // No record is longer than the table.
-                    assert!(spent <= 32 + 2 * (7 + 3 * bytes.len() as u32), "{spent} units");
+                    assert!(
+                        spent <= 32 + 2 * (7 + 3 * bytes.len() as u32),
+                        "{spent} units"
+                    );
                 }
             }
             bytes[at] = before;

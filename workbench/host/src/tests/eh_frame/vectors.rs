@@ -46,7 +46,12 @@ fn after_another() {
             for (pc, expected) in table.lookups {
                 let found = after(table, *first, *pc);
 
-                assert_eq!(found, expected.result(), "{}, {pc:#x} after {first:#x}", table.name);
+                assert_eq!(
+                    found,
+                    expected.result(),
+                    "{}, {pc:#x} after {first:#x}",
+                    table.name
+                );
             }
         }
     }
