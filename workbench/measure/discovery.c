@@ -3,8 +3,8 @@
  * What it costs to find the table of an object that nobody registered, or that it
  * has none.
  *
- * For a guest whose clock counts instructions. Prints "clock", its calibration as
- * frames.c does; then for each kind of object its name, the instructions of the
+ * For a guest whose clock counts instructions. Prints "clock", its calibration;
+ * then for each kind of object its name, the instructions of the
  * first sample in it less those of the next ones, and those of the next ones less
  * those of one that is not sampled.
  */
@@ -21,35 +21,13 @@
 #include "object.h"
 #include "scene.h"
 #include "eh_frame.h"
+#include "clock.h"
 
 #define REPEAT	5
 /* No format is that of an object without a table. */
 #define NOTHING	(-1U)
 
 static struct sampler sampler;
-
-static inline unsigned long now(void)
-{
-	unsigned int low, high;
-
-	asm volatile("rdtsc" : "=a" (low), "=d" (high) :: "memory");
-	return (unsigned long)high << 32 | low;
-}
-
-static unsigned long calibration(void)
-{
-	unsigned long best = -1UL;
-
-	for (int i = 0; i < REPEAT; i++) {
-		unsigned long start = now(), loops = 10000, taken;
-
-		asm volatile("1: dec %0; jnz 1b" : "+r" (loops));
-		taken = now() - start;
-		if (taken < best)
-			best = taken;
-	}
-	return best;
-}
 
 static unsigned long cost(const unsigned char *leaf)
 {

@@ -12,17 +12,10 @@
 #include "../kselftest.h"
 #include "chain.h"
 #include "sampler.h"
+#include "clock.h"
 
 #define DEEPEST		120
 #define REPEAT		15
-
-static inline unsigned long now(void)
-{
-	unsigned int low, high;
-
-	asm volatile("rdtsc" : "=a" (low), "=d" (high) :: "memory");
-	return (unsigned long)high << 32 | low;
-}
 
 static unsigned long cost(struct sampler *sampler, int depth)
 {
@@ -37,22 +30,6 @@ static unsigned long cost(struct sampler *sampler, int depth)
 			best = taken;
 		/* Room for the next. */
 		sampler->page->data_tail = sampler->page->data_head;
-	}
-	return best;
-}
-
-/* Ten thousand loops of two instructions, as the clock sees them. */
-static unsigned long calibration(void)
-{
-	unsigned long best = -1UL;
-
-	for (int i = 0; i < REPEAT; i++) {
-		unsigned long start = now(), loops = 10000, taken;
-
-		asm volatile("1: dec %0; jnz 1b" : "+r" (loops));
-		taken = now() - start;
-		if (taken < best)
-			best = taken;
 	}
 	return best;
 }

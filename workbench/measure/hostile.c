@@ -2,8 +2,8 @@
 /*
  * What the worst stacks cost that a program can make.
  *
- * For a guest whose clock counts instructions. Prints "clock", its calibration
- * as frames.c does; then for each stack its name, the instructions of a sampled
+ * For a guest whose clock counts instructions. Prints "clock", its calibration;
+ * then for each stack its name, the instructions of a sampled
  * system call less those of one that is not sampled, and its frames.
  */
 #define _GNU_SOURCE
@@ -18,16 +18,10 @@
 #include "tables.h"
 #include "scene.h"
 #include "hostile.h"
+#include "eh_frame.h"
+#include "clock.h"
 
 #define REPEAT	5
-
-static inline unsigned long now(void)
-{
-	unsigned int low, high;
-
-	asm volatile("rdtsc" : "=a" (low), "=d" (high) :: "memory");
-	return (unsigned long)high << 32 | low;
-}
 
 /* The cheapest of some: the others had a timer interrupt in them, or read a header. */
 static unsigned long cost(struct scene *scene)
@@ -42,21 +36,6 @@ static unsigned long cost(struct scene *scene)
 		if (taken < best)
 			best = taken;
 		scene->sampler.page->data_tail = scene->sampler.page->data_head;
-	}
-	return best;
-}
-
-static unsigned long calibration(void)
-{
-	unsigned long best = -1UL;
-
-	for (int i = 0; i < REPEAT; i++) {
-		unsigned long start = now(), loops = 10000, taken;
-
-		asm volatile("1: dec %0; jnz 1b" : "+r" (loops));
-		taken = now() - start;
-		if (taken < best)
-			best = taken;
 	}
 	return best;
 }
@@ -76,6 +55,46 @@ static int measure(struct scene *scene, const char *name)
 	ioctl(scene->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	printf("%s %lu %u\n", name, sampled - idle, scene->chain.nr);
 	return 0;
+}
+
+/*
+ * Frames of a word, all of a function with these instructions, again and again: as
+ * many bytes as a lookup reads for what it may cost, or nearly.
+ */
+static void repeat(struct scene *scene, const unsigned char *instructions, size_t len, size_t size)
+{
+	static unsigned char program[32768];
+	unsigned long *stack = (unsigned long *)scene->stack;
+
+	for (size_t i = 0; i < size; i++)
+		program[i] = instructions[i % len];
+	eh_no_rules(scene);
+	eh_add(scene, EH_CIE, NULL, 0);
+	eh_add(scene, EH_CIE, program, size - size % len);
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = scene_return(scene, 1);
+}
+
+#define REPEATED(scene, size, ...) do {					\
+	static const unsigned char instructions[] = { __VA_ARGS__ };	\
+									\
+	repeat(scene, instructions, sizeof(instructions), size);	\
+} while (0)
+
+/* A frame in the middle needs rbx, which the topmost one has: the stack is walked twice. */
+static void twice(struct scene *scene)
+{
+	static const unsigned char by_rbx[] = { DEF_CFA, RBX, 16 };
+	unsigned long *stack = (unsigned long *)scene->stack;
+	const unsigned int middle = 250;
+
+	eh_no_rules(scene);
+	eh_add(scene, EH_CIE, NULL, 0);
+	eh_add(scene, EH_CIE, NULL, 0);
+	eh_add(scene, EH_CIE, by_rbx, sizeof(by_rbx));
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = scene_return(scene, i == middle ? 2 : 1);
+	scene->frame.regs.bx = (unsigned long)&stack[middle];
 }
 
 int main(void)
@@ -105,5 +124,20 @@ int main(void)
 	ret |= measure(&scene, "signal-frames");
 	hostile_marked(&scene, 20);
 	ret |= measure(&scene, "signal-frames-by-their-mark");
+
+	ret |= eh_register(&scene);
+	REPEATED(&scene, 24000, ADVANCE(0));
+	ret |= measure(&scene, "eh_frame-advances");
+	REPEATED(&scene, 24000, DEF_CFA_OFFSET, 8);
+	ret |= measure(&scene, "eh_frame-offsets");
+	REPEATED(&scene, 8800, REMEMBER, RESTORE);
+	ret |= measure(&scene, "eh_frame-states");
+	REPEATED(&scene, 14800, DEF_CFA, RSP, 8);
+	ret |= measure(&scene, "eh_frame-registers");
+	/* breg6 -8, deref: of rbx, which is not looked at. */
+	REPEATED(&scene, 18300, EXPRESSION, RBX, 3, 0x76, 0x78, 0x06);
+	ret |= measure(&scene, "eh_frame-expressions");
+	twice(&scene);
+	ret |= measure(&scene, "eh_frame-twice");
 	return ret;
 }

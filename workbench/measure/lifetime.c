@@ -17,6 +17,8 @@
 
 #include <linux/unwind_tables.h>
 
+#include "clock.h"
+
 #ifndef PR_UNWIND_TABLES
 # define PR_UNWIND_TABLES		82
 # define PR_UNWIND_TABLES_REGISTER	0
@@ -32,14 +34,6 @@ static char *area;
 static char *self;
 /* A page among them that is neither, and one that is far away. */
 static char *among, *away;
-
-static unsigned long now(void)
-{
-	unsigned int low, high;
-
-	asm volatile("rdtsc" : "=a" (low), "=d" (high) :: "memory");
-	return (unsigned long)high << 32 | low;
-}
 
 static void die(const char *what)
 {
@@ -205,15 +199,6 @@ static void measure(const char *name, int nr, unsigned long (*operation)(void))
 	fflush(stdout);
 }
 
-/* Ten thousand loops of two instructions, as the clock sees them. */
-static unsigned long calibrate(void)
-{
-	unsigned long start = now(), loops = 10000;
-
-	asm volatile("1: dec %0; jnz 1b" : "+r" (loops));
-	return now() - start;
-}
-
 int main(int argc, char **argv)
 {
 	static const int sizes[] = { 0, 2, 64, 1024, MOST - 2 };
@@ -232,7 +217,7 @@ int main(int argc, char **argv)
 	if (munmap(among, PAGE))
 		die("munmap");
 
-	measure("clock", 0, calibrate);
+	measure("clock", 0, calibration);
 	/* What was never registered anything pays nothing. */
 	measure("exec", 0, do_exec);
 	measure("fork", 0, do_fork);

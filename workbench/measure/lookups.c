@@ -29,6 +29,7 @@
 #include "tables.h"
 #include "scene.h"
 #include "objects.h"
+#include "clock.h"
 
 #define REPEAT		4
 #define POSITIONS	400
@@ -52,14 +53,6 @@ static const char * const patterns[] = {
 static struct scene scene;
 static unsigned long *stack;
 
-static inline unsigned long now(void)
-{
-	unsigned int low, high;
-
-	asm volatile("rdtsc" : "=a" (low), "=d" (high) :: "memory");
-	return (unsigned long)high << 32 | low;
-}
-
 static unsigned long once(void)
 {
 	unsigned long start = now(), taken;
@@ -78,21 +71,6 @@ static unsigned long cost(void)
 	for (int i = 0; i < REPEAT; i++) {
 		unsigned long taken = once();
 
-		if (taken < best)
-			best = taken;
-	}
-	return best;
-}
-
-static unsigned long calibration(void)
-{
-	unsigned long best = -1UL;
-
-	for (int i = 0; i < REPEAT; i++) {
-		unsigned long start = now(), loops = 10000, taken;
-
-		asm volatile("1: dec %0; jnz 1b" : "+r" (loops));
-		taken = now() - start;
 		if (taken < best)
 			best = taken;
 	}

@@ -72,22 +72,32 @@ impl Registry {
         walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
+        let (waits, formats) = (walk.waits, walk.formats);
+        let last = self.last(pc, walk, budget)?;
+
+        match self.ask(last, Format::FIRST, pc, None, waits, budget) {
+            Err(error) if error != Error::Budget => {
+                self.ask_others(error, last, formats, pc, waits, budget)
+            }
+            answer => answer,
+        }
+    }
+
+    /// The section whose text holds address `pc`: that of the last lookup, or else it becomes that.
+    #[inline(always)]
+    fn last<'w>(
+        &self,
+        pc: usize,
+        walk: &'w mut Walk<'_>,
+        budget: &mut Budget,
+    ) -> Result<&'w mut Last, Error> {
         // What was removed before the generation was raised is not found after this: `Acquire`.
         let generation = self.generation.load(Acquire);
 
         if walk.recent.at(generation, pc).is_none() {
             self.open(generation, pc, walk, budget)?;
         }
-        let last = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
-
-        match self.ask(last, Format::FIRST, pc, None, walk.waits, budget) {
-            Err(error) if error != Error::Budget => {
-                let formats = walk.formats;
-
-                self.ask_others(error, last, formats, pc, walk.waits, budget)
-            }
-            answer => answer,
-        }
+        walk.recent.at(generation, pc).ok_or(Error::NotFound)
     }
 
     /// The same, from the tables of the other formats, after the first one has yielded an error:
@@ -130,18 +140,14 @@ impl Registry {
         walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        let generation = self.generation.load(Acquire);
-
-        if walk.recent.at(generation, pc).is_none() {
-            self.open(generation, pc, walk, budget)?;
-        }
-        let last = walk.recent.at(generation, pc).ok_or(Error::NotFound)?;
+        let (waits, formats) = (walk.waits, walk.formats);
+        let last = self.last(pc, walk, budget)?;
 
         for format in Format::ALL {
-            if !walk.formats.has(format) {
+            if !formats.has(format) {
                 continue;
             }
-            let rule = self.ask(last, format, pc, Some(register), walk.waits, budget);
+            let rule = self.ask(last, format, pc, Some(register), waits, budget);
 
             if rule != Err(Error::NotFound) {
                 return rule;

@@ -18,9 +18,11 @@
 #define NOP			0x00
 #define UNDEFINED		0x07
 #define REMEMBER		0x0a
+#define RESTORE			0x0b
 #define DEF_CFA			0x0c
 #define DEF_CFA_OFFSET		0x0e
 #define DEF_CFA_EXPRESSION	0x0f
+#define EXPRESSION		0x10
 #define RETURN_ADDRESS		16
 
 struct eh_header {
