@@ -52,7 +52,7 @@ fuzz: ## look for tables that the parser cannot take
 	@$(LOCKED) $(WB)/fuzz/run $(FUZZ_SECONDS)
 
 bench: ## measure what a stack costs, and the worst that a program can make
-	@$(LOCKED) $(WB)/measure/bench frame_pointer sframe eh_frame lookups hostile
+	@$(LOCKED) $(WB)/measure/bench frame_pointer sframe eh_frame lookups sizes hostile
 
 bench-tables: ## measure what registrations cost, and what a program without any pays
 	@$(LOCKED) $(WB)/measure/bench lifetime
@@ -61,7 +61,7 @@ bench-limits: ## measure all that, and make it the limits that `check' compares 
 	@$(LOCKED) $(WB)/measure/bench --series
 	@$(LOCKED) $(WB)/measure/limits --write
 
-bench-waits: ## count how often stacks of stock programs wait for a page of a table
+bench-waits: ## count how often stacks of stock programs wait for a page of a table, or ask one at all
 	@$(LOCKED) $(WB)/measure/waits
 
 bench-host: ## measure what a lookup costs, and other readers'

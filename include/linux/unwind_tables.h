@@ -57,6 +57,20 @@ struct unwind_table_info {
 #define UNWIND_TABLES_WAITS		16
 #define UNWIND_TABLES_DISCOVERIES	8
 
+/*
+ * What the tables have said about an address is kept in one of two slots beside each
+ * other, of 2^BITS pairs: 8 KiB. What the address is known by is multiplied by a number
+ * that spreads it over all bits. The formats that were asked are in those from SALT.
+ */
+#define UNWIND_TABLES_CACHE_BITS	8
+#define UNWIND_TABLES_CACHE_SPREAD	0xc4ceb9fe1a85ec53ULL
+#define UNWIND_TABLES_CACHE_SALT	60
+
+/* Bits of a rule in a word: the usual ones are applied as they are. */
+#define UNWIND_TABLES_RULE_USUAL	0x002
+#define UNWIND_TABLES_RULE_OUTERMOST	0x004
+#define UNWIND_TABLES_RULE_FROM_FP	0x100
+
 /* Not a format: the kernel knows that there is no table. */
 #define UNWIND_TABLE_ABSENT		0
 /* A text has at most one table of each format. */
@@ -146,6 +160,7 @@ void __unwind_tables_free(struct unwind_tables *tables);
 struct unwind_tables *__unwind_tables_make(struct mm_struct *mm);
 int __unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
 			   struct unwind_tables_walk *walk);
+int __unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame);
 int __unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
 				    struct unwind_user_frame *frame,
 				    struct unwind_tables_walk *walk);
@@ -191,7 +206,7 @@ static inline unsigned int unwind_tables_formats(void)
 
 /**
  * unwind_tables_start - Get ready to look up a stack's addresses
- * @walk: What its lookups share, zeroed but for @recent
+ * @walk: What its lookups share, zeroed up to @cache
  * @mm:	  current->mm
  *
  * Context: May sleep.
@@ -203,14 +218,17 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	/* Also for the vDSO. */
 	walk->budget = UNWIND_TABLES_BUDGET;
 	walk->formats = unwind_tables_formats();
+	walk->salt = (u64)walk->formats << UNWIND_TABLES_CACHE_SALT;
 	/* Pairs with the cmpxchg() that publishes a new registry. */
 	walk->tables = smp_load_acquire(&mm->unwind_tables);
 	if (unlikely(!walk->tables) && static_branch_likely(&unwind_tables_discovery))
 		walk->tables = __unwind_tables_make(mm);
 	if (unlikely(!walk->tables))
 		return false;
-	/* Pairs with the release that raises it. */
+	/* Pairs with the release that changes it. */
 	walk->generation = smp_load_acquire(&walk->tables->generation);
+	/* Pairs with the release that publishes it: what is in it depends on this. */
+	walk->cache = READ_ONCE(walk->tables->cache);
 	walk->waits = UNWIND_TABLES_WAITS;
 	walk->discoveries = UNWIND_TABLES_DISCOVERIES;
 	walk->recent.generation = 0;
@@ -230,6 +248,87 @@ static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *wal
 					    unsigned long ip)
 {
 	return ip - walk->nothing.start < walk->nothing.size;
+}
+
+/*
+ * What an address is known by. Address, generation and formats are added. Of two sums
+ * that are alike one would have to be of an address that is as far from the other as
+ * their generations are, which are spread over all 64 bits. Different sums have
+ * different tags, which differ in bits of all places. So what is taken for the answer
+ * to another question is so by a chance of one in 2^64, or since a program has seen to
+ * it, for itself: it could have registered another table as well.
+ */
+static __always_inline u64 unwind_tables_tag(const struct unwind_tables_walk *walk,
+					     u64 generation, unsigned long ip)
+{
+	return (ip + generation + walk->salt) * UNWIND_TABLES_CACHE_SPREAD;
+}
+
+/* The first one of the two slots where an answer may be. */
+static __always_inline unsigned long unwind_tables_place(u64 tag)
+{
+	return 2 * (tag >> (64 - UNWIND_TABLES_CACHE_BITS));
+}
+
+/**
+ * unwind_tables_cached - Find what was looked up about an address before
+ * @walk: What all lookups of the stack share; it has a cache
+ * @ip:	  The address
+ *
+ * It takes no lock, writes nothing, and reads no memory of the program.
+ *
+ * An answer is good at the moment when the generation is loaded. Whoever removes or
+ * replaces a table changes the generation afterwards, and whoever remembers an answer has
+ * loaded it before the table was looked for. So an answer of a table that has gone is
+ * not known by this generation. The loads and stores of the slots need no order: an
+ * answer says itself what it is good for, and a word of one answer and a word of another
+ * one have the tag of neither.
+ *
+ * Context: Any.
+ * Return: A rule in a word, or 0.
+ */
+static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk *walk,
+						unsigned long ip)
+{
+	const struct unwind_tables_slot *slot;
+	u64 tag, rule;
+
+	/* Pairs with the release that changes it. */
+	tag = unwind_tables_tag(walk, smp_load_acquire(&walk->tables->generation), ip);
+	slot = &walk->cache[unwind_tables_place(tag)];
+
+	rule = READ_ONCE(slot[0].rule);
+	if (likely((READ_ONCE(slot[0].check) ^ rule) == tag))
+		return rule;
+	rule = READ_ONCE(slot[1].rule);
+	return (READ_ONCE(slot[1].check) ^ rule) == tag ? rule : 0;
+}
+
+/**
+ * unwind_tables_remember - Keep the answer of the last lookup for other stacks
+ * @walk:   What all lookups of the stack share; it has a cache
+ * @ip:	    The address that was looked up
+ *
+ * A stack is interrupted at another address each time, but callers come again: the
+ * older one of two that share a pair goes to the second slot, which is all that what
+ * is no caller may take. Others may write at the same time: see unwind_tables_cached().
+ *
+ * Context: Any.
+ */
+static inline void unwind_tables_remember(const struct unwind_tables_walk *walk,
+					  unsigned long ip)
+{
+	u64 tag = unwind_tables_tag(walk, walk->answer.generation, ip);
+	struct unwind_tables_slot *slot = &walk->cache[unwind_tables_place(tag)];
+
+	if (walk->caller) {
+		WRITE_ONCE(slot[1].check, READ_ONCE(slot[0].check));
+		WRITE_ONCE(slot[1].rule, READ_ONCE(slot[0].rule));
+	} else {
+		slot++;
+	}
+	WRITE_ONCE(slot->check, tag ^ walk->answer.rule);
+	WRITE_ONCE(slot->rule, walk->answer.rule);
 }
 
 /**
@@ -253,11 +352,26 @@ static inline int unwind_tables_lookup(unsigned long ip, struct unwind_user_fram
 	/* Most often of a program without any table. */
 	if (unwind_tables_is_nothing(walk, ip))
 		return walk->nothing.error;
+	if (likely(walk->cache)) {
+		u64 rule = unwind_tables_cached(walk, ip);
+
+		if (rule)
+			return __unwind_tables_unpack(rule, frame);
+	}
 	might_fault();
 	/* A read that may wait allows it for itself: see kernel/unwind/tables/wait.h. */
+	walk->answer.rule = 0;
 	pagefault_disable();
 	ret = __unwind_tables_lookup(ip, frame, walk);
 	pagefault_enable();
+	walk->lookups++;
+	walk->caller_lookups += walk->caller;
+
+	if (unlikely(!walk->cache))
+		/* The first lookup of a process has made it. */
+		walk->cache = READ_ONCE(walk->tables->cache);
+	if (walk->answer.rule && walk->cache)
+		unwind_tables_remember(walk, ip);
 
 	return ret;
 }
@@ -285,6 +399,7 @@ static inline int unwind_tables_lookup_register(unsigned long ip, unsigned int r
 	pagefault_disable();
 	ret = __unwind_tables_lookup_register(ip, reg, frame, walk);
 	pagefault_enable();
+	walk->lookups++;
 
 	return ret;
 }

@@ -2,10 +2,14 @@
 /*
  * What a deferred user stack costs, by its depth.
  *
- * For a guest whose clock counts instructions. Prints lines of "depth cost":
+ * For a guest whose clock counts instructions. Prints lines of "kind depth cost":
  * the instructions of a call chain of that depth that ends in a sampled system
  * call, less those of the same chain when nothing samples it. The cheapest of
- * some repetitions counts: the others had a timer interrupt in them.
+ * some repetitions counts: the others had a timer interrupt in them. The kinds:
+ *
+ *   again   the kernel has seen all frames before; most are of the same address
+ *   sites   the same, but each frame is of another function
+ *   first   the kernel has seen none of these frames
  */
 #include "nolibc.h"
 
@@ -13,18 +17,25 @@
 #include "chain.h"
 #include "sampler.h"
 #include "clock.h"
+#include "forget.h"
 
 #define DEEPEST		120
 #define REPEAT		15
 
-static unsigned long cost(struct sampler *sampler, int depth)
+static unsigned long cost(struct sampler *sampler, void (*chain)(int depth), int depth,
+			  bool forget)
 {
 	unsigned long best = -1UL;
 
 	for (int i = 0; i < REPEAT; i++) {
-		unsigned long start = now(), taken;
+		unsigned long start, taken;
 
-		chain_call(chain_deep, depth);
+		if (forget && !forget_rules()) {
+			printf("the kernel forgets nothing\n");
+			exit(1);
+		}
+		start = now();
+		chain_call(chain, depth);
 		taken = now() - start;
 		if (taken < best)
 			best = taken;
@@ -34,32 +45,52 @@ static unsigned long cost(struct sampler *sampler, int depth)
 	return best;
 }
 
-int main(void)
+static void measure(struct sampler *sampler, const char *kind, void (*chain)(int depth),
+		    bool forget)
 {
 	static unsigned long idle[DEEPEST + 1];
-	struct sampler sampler = {};
-	struct chain chain;
+
+	ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (int depth = 1; depth <= DEEPEST; depth++)
+		idle[depth] = cost(sampler, chain, depth, false);
+	ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (int depth = 1; depth <= DEEPEST; depth++)
+		printf("%s %d %lu\n", kind, depth,
+		       cost(sampler, chain, depth, forget) - idle[depth]);
+}
+
+/* What is measured must be the whole stack. */
+static bool is_whole(struct sampler *sampler, void (*chain)(int depth))
+{
+	struct chain stack;
 	const char *wrong;
+
+	chain_call(chain, DEEPEST);
+	wrong = sampler_chain(sampler, &stack);
+	if (!wrong && stack.nr >= DEEPEST + 4)
+		return true;
+	printf("stack of %u frames: %s\n", stack.nr, wrong ? wrong : "too short");
+	return false;
+}
+
+int main(void)
+{
+	struct sampler sampler = {};
 	int error = sampler_open(&sampler);
 
 	if (error) {
 		printf("cannot sample getppid(): errno %d\n", error);
 		return 1;
 	}
-	/* What is measured must be the whole stack. */
-	chain_call(chain_deep, DEEPEST);
-	wrong = sampler_chain(&sampler, &chain);
-	if (wrong || chain.nr < DEEPEST + 4) {
-		printf("stack of %u frames: %s\n", chain.nr, wrong ? wrong : "too short");
+	if (!is_whole(&sampler, chain_deep))
 		return 1;
-	}
 	printf("clock %lu\n", calibration());
-
-	ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
-	for (int depth = 1; depth <= DEEPEST; depth++)
-		idle[depth] = cost(&sampler, depth);
-	ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
-	for (int depth = 1; depth <= DEEPEST; depth++)
-		printf("%d %lu\n", depth, cost(&sampler, depth) - idle[depth]);
+	measure(&sampler, "again", chain_deep, false);
+#ifdef SFRAME
+	if (!is_whole(&sampler, chain_sites))
+		return 1;
+	measure(&sampler, "sites", chain_sites, false);
+	measure(&sampler, "first", chain_sites, true);
+#endif
 	return 0;
 }

@@ -6,15 +6,11 @@
  * frames.c does. Then, for each file and many positions in its text, "lookup", the
  * file's name, the position, the instructions of a frame there, how the stack
  * ended, the bytes of the function's CFI, how far into the function it is, and its
- * size. And for each file "first", its name, the instructions of the first stack
- * through it less those of the next ones, and of a frame in another file than
- * that of the frame before, less those of one in the same.
+ * size. And for each file "first", its name, and the instructions of the first stack
+ * through it less those of the next ones. The kernel remembers what it has looked up,
+ * and is made to forget it before each stack.
  *
- * The stack has two functions: that of the scene, which makes the system call, and
- * one of the file at its first instruction. Then follows the frame that counts.
- * Its caller's return address is 0, wherever it is, so that the walk ends there.
- * What it costs is the difference to the stack without it. That is not a lookup
- * alone: some 140 instructions of it are those of the walk, as of each frame.
+ * The stacks are those of counted.h, with two functions of the file.
  */
 #define _GNU_SOURCE
 #include <glob.h>
@@ -30,12 +26,11 @@
 #include "scene.h"
 #include "objects.h"
 #include "clock.h"
+#include "forget.h"
+#include "counted.h"
 
-#define REPEAT		4
 #define POSITIONS	400
 #define FIRSTS		3
-/* Of zeros. Few frames are larger. */
-#define STACK_SIZE	(512 * PAGE)
 
 static const char * const patterns[] = {
 	"/usr/bin/bash",
@@ -50,32 +45,7 @@ static const char * const patterns[] = {
 	"/usr/libexec/gcc/x86_64-linux-gnu/*/cc1",
 };
 
-static struct scene scene;
-static unsigned long *stack;
-
-static unsigned long once(void)
-{
-	unsigned long start = now(), taken;
-
-	scene_enter(&scene.frame);
-	taken = now() - start;
-	scene.sampler.page->data_tail = scene.sampler.page->data_head;
-	return taken;
-}
-
-/* The cheapest of some: the others had a timer interrupt in them, or waited for a page. */
-static unsigned long cost(void)
-{
-	unsigned long best = -1UL;
-
-	for (int i = 0; i < REPEAT; i++) {
-		unsigned long taken = once();
-
-		if (taken < best)
-			best = taken;
-	}
-	return best;
-}
+static struct counted counted;
 
 /* The same numbers in each run: xorshift64*. */
 static unsigned long random_state = 1;
@@ -110,29 +80,6 @@ static const char *draw(const struct file *file, unsigned long *at, struct funct
 	return NULL;
 }
 
-/* A frame for each byte of text, where a walk looks it up; 0 is none. */
-static void put_frames(unsigned long first, unsigned long second)
-{
-	stack[0] = first ? first + 1 : 0;
-	stack[1] = second ? second + 1 : 0;
-}
-
-/* Sample the stack; it must have these frames above the scene's. NULL, or what is wrong. */
-static const char *check_frames(unsigned long first, unsigned long second)
-{
-	const struct chain *chain = &scene.chain;
-	const char *error;
-
-	put_frames(first, second);
-	scene_enter(&scene.frame);
-	error = sampler_chain(&scene.sampler, &scene.chain);
-	if (error)
-		return error;
-	if (chain->nr != 3 || chain->ips[1] != first + 1 || chain->ips[2] != second + 1)
-		return "stack of other frames than those that are there";
-	return NULL;
-}
-
 /* The first instruction of a function, where the CFA is at rsp + 8. */
 static const char *find_entry(const struct file *file, unsigned long *entry)
 {
@@ -147,7 +94,7 @@ static const char *find_entry(const struct file *file, unsigned long *entry)
 		*entry = function.start;
 		/* What it has yet to find out may take more than one stack. */
 		for (int j = 0; j < 3; j++) {
-			if (!check_frames(*entry, at))
+			if (!counted_check(&counted, *entry, at))
 				return NULL;
 		}
 	}
@@ -165,9 +112,9 @@ static const char *first_stack(const struct file *file, unsigned long entry, uns
 			return "cannot be mapped again";
 		if (file_populate(file))
 			return "cannot be brought in";
-		put_frames(entry, 0);
-		taken = once();
-		taken -= cost();
+		counted_put(&counted, entry, 0);
+		taken = counted_once(&counted, true);
+		taken -= counted_cost(&counted, true);
 		if (taken < *first)
 			*first = taken;
 	}
@@ -176,7 +123,7 @@ static const char *first_stack(const struct file *file, unsigned long entry, uns
 
 static const char *measure(const struct file *file)
 {
-	unsigned long entry = 0, none, base, same, first;
+	unsigned long entry = 0, base, first;
 	const char *error = find_entry(file, &entry);
 
 	if (error)
@@ -184,15 +131,9 @@ static const char *measure(const struct file *file)
 	error = first_stack(file, entry, &first);
 	if (error)
 		return error;
-	put_frames(0, 0);
-	none = cost();
-	put_frames(entry, 0);
-	base = cost();
-	error = check_frames(entry, entry);
-	if (error)
-		return error;
-	same = cost();
-	printf("first %s %lu %ld\n", file->name, first, (base - none) - (same - base));
+	counted_put(&counted, entry, 0);
+	base = counted_cost(&counted, true);
+	printf("first %s %lu\n", file->name, first);
 
 	for (int i = 0; i < POSITIONS; i++) {
 		struct function function;
@@ -200,40 +141,22 @@ static const char *measure(const struct file *file)
 
 		error = draw(file, &at, &function);
 		for (int j = 0; !error && j < 3; j++) {
-			error = check_frames(entry, at);
-			if (scene.chain.end != PERF_CALLCHAIN_END_FAULT)
+			error = counted_check(&counted, entry, at);
+			if (counted.scene.chain.end != PERF_CALLCHAIN_END_FAULT)
 				break;
 		}
 		if (error)
 			return error;
 		printf("lookup %s 0x%lx %lu %u %u %lu %lu\n", file->name, file_address(file, at),
-		       cost() - base, scene.chain.end, function.program, at - function.start,
-		       function.size);
+		       counted_cost(&counted, true) - base, counted.scene.chain.end,
+		       function.program, at - function.start, function.size);
 	}
-	return NULL;
-}
-
-/* A scene whose stack has only zeros, wherever a frame may be. */
-static const char *make_stacks(void)
-{
-	int ret = scene_make(&scene);
-
-	if (ret)
-		return "no stacks";
-	stack = scene_memory(STACK_SIZE);
-	if (!stack)
-		return "no memory";
-	/* All its pages are there, and are its own. */
-	memset(stack, 0, STACK_SIZE);
-	scene_rule(&scene, BY_SP(8));
-	scene.frame.regs.sp = (unsigned long)stack;
-	scene.frame.regs.bp = (unsigned long)stack + STACK_SIZE / 2;
 	return NULL;
 }
 
 int main(void)
 {
-	const char *error = make_stacks();
+	const char *error = counted_make(&counted);
 
 	if (error) {
 		printf("%s\n", error);

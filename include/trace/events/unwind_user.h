@@ -24,7 +24,10 @@ TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_TABLES);
 TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_FP);
 TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_SIGNAL);
 
-/* A user stack was taken. This is where and how it ended. */
+/*
+ * A user stack was taken. This is where and how it ended, and how often tables were asked
+ * for a rule, and for that of a caller: the others were remembered.
+ */
 TRACE_EVENT(unwind_user_end,
 
 	TP_PROTO(const struct unwind_stacktrace *trace, enum unwind_user_type last),
@@ -37,6 +40,8 @@ TRACE_EVENT(unwind_user_end,
 		__field(unsigned char, end)
 		__field(unsigned char, last)
 		__field(unsigned char, guessed)
+		__field(unsigned int, lookups)
+		__field(unsigned int, caller_lookups)
 	),
 
 	TP_fast_assign(
@@ -45,9 +50,11 @@ TRACE_EVENT(unwind_user_end,
 		__entry->end = trace->end;
 		__entry->last = last;
 		__entry->guessed = trace->guessed;
+		__entry->lookups = trace->lookups;
+		__entry->caller_lookups = trace->caller_lookups;
 	),
 
-	TP_printk("frames=%u end=%s ip=%lx by=%s guessed=%u",
+	TP_printk("frames=%u end=%s ip=%lx by=%s guessed=%u lookups=%u callers=%u",
 		  __entry->frames,
 		  __print_symbolic(__entry->end,
 				   { UNWIND_USER_END_NONE, "none" },
@@ -66,7 +73,7 @@ TRACE_EVENT(unwind_user_end,
 				   { UNWIND_USER_TYPE_TABLES, "table" },
 				   { UNWIND_USER_TYPE_FP, "frame-pointer" },
 				   { UNWIND_USER_TYPE_SIGNAL, "signal" }),
-		  __entry->guessed)
+		  __entry->guessed, __entry->lookups, __entry->caller_lookups)
 );
 
 #endif /* _TRACE_UNWIND_USER_H */

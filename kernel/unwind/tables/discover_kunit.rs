@@ -134,7 +134,7 @@ mod tests {
         find_table(&registry, 0x20_0000, 0x24_0000)?;
         let before = registry.generation();
         register(&registry, 0x12_0000, 0x15_0000)?;
-        assert!(registry.generation() > before);
+        assert!(registry.generation() != before);
         assert!(has(
             &registry,
             &[

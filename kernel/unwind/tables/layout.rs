@@ -13,6 +13,7 @@ use kernel::{
 };
 
 use crate::parse::{
+    Packed,
     Register,
     Rule,
     Value, //
@@ -72,3 +73,8 @@ static_assert!(
     Rule::signal_frame().flags() as u32
         == bindings::UNWIND_USER_SIGNAL | bindings::UNWIND_USER_NO_ROWS
 );
+
+static_assert!(Packed::USUAL == bindings::UNWIND_TABLES_RULE_USUAL as u64);
+static_assert!(Packed::OUTERMOST == bindings::UNWIND_TABLES_RULE_OUTERMOST as u64);
+static_assert!(Packed::FROM_FP == bindings::UNWIND_TABLES_RULE_FROM_FP as u64);
+static_assert!(Packed::NEAR as u32 == bindings::UNWIND_USER_NEAR);

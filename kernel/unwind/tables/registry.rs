@@ -39,6 +39,10 @@ use kernel::{
 };
 
 use crate::{
+    cache::{
+        self,
+        Cache, //
+    },
     entry::Entry,
     section::{
         Found,
@@ -67,16 +71,19 @@ use crate::{
 /// - All that write to `verdicts`, or to a set that is not shared, hold `lock`.
 /// - Each verdict is in the tree of its table's format, at the first address of its section's text,
 ///   and no section that was removed has one.
-/// - `generation` was raised since the last time that a section was removed or replaced, or its
+/// - `generation` was changed since the last time that a section was removed or replaced, or its
 ///   table disabled.
+/// - `cache` is null, or this registry's, made by `KBox`. It stays when it is there.
 /// - `unmaps` was raised since the last time that something was unmapped or moved.
 #[repr(C)]
 #[pin_data(PinnedDrop)]
 pub(crate) struct Registry {
-    /// Raised after a section was removed or replaced, or its table disabled. What a walk has
+    /// Changed after a section was removed or replaced, or its table disabled. What a walk has
     /// looked up after it loaded this is good as long as this does not change. No two registries
     /// have the same. C loads it, too: `struct unwind_tables`.
     generation: Atomic<u64>,
+    /// What walks have looked up, for C.
+    cache: Atomic<*mut Cache>,
     /// Held by all that change anything, and by fork(), so that no set becomes shared while it is
     /// written to. It is taken inside the mmap lock; user memory is never touched while it is held.
     #[pin]
@@ -94,12 +101,16 @@ pub(crate) struct Registry {
 
 static_assert!(offset_of!(Registry, generation) == 0);
 static_assert!(offset_of!(bindings::unwind_tables, generation) == 0);
+static_assert!(offset_of!(Registry, cache) == offset_of!(bindings::unwind_tables, cache));
 
 /// Where the generations of the next registry begin: each has 2^32, and none has zero, which is
 /// what a walk starts with that has found nothing yet.
-static GENERATIONS: Atomic<u64> = Atomic::new(1 << 32);
+static GENERATIONS: Atomic<u64> = Atomic::new(Registry::GENERATIONS);
 
 impl Registry {
+    /// How far the generations of one registry are from those of the next.
+    const GENERATIONS: u64 = cache::GENERATION << 32;
+
     /// Makes an empty registry.
     pub(crate) fn new(flags: Flags) -> Result<Pin<KBox<Self>>> {
         Self::with(Set::new(flags)?, 1, flags)
@@ -114,7 +125,9 @@ impl Registry {
                 set: Atomic::new(ARef::into_raw(set).as_ptr()),
                 verdicts <- pin_init_array_from_fn(|_| Tree::new()),
                 next_id: Atomic::new(next_id),
-                generation: Atomic::new(GENERATIONS.fetch_add(1 << 32, Relaxed)),
+                generation: Atomic::new(GENERATIONS.fetch_add(Self::GENERATIONS, Relaxed)),
+                // INVARIANT: There is none yet.
+                cache: Atomic::new(core::ptr::null_mut()),
                 unmaps: Atomic::new(0),
             }),
             flags,
@@ -538,6 +551,10 @@ impl Registry {
 #[pinned_drop]
 impl PinnedDrop for Registry {
     fn drop(self: Pin<&mut Self>) {
+        if let Some(cache) = NonNull::new(self.cache.load(Relaxed)) {
+            // SAFETY: By the type invariants; who walks is a user of the address space.
+            drop(unsafe { KBox::from_raw(cache.as_ptr()) });
+        }
         if let Some(set) = NonNull::new(self.set.load(Relaxed)) {
             // At once, for an address space without users has no readers.
             // SAFETY: By the type invariants this reference is the registry's.

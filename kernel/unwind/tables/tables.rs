@@ -12,7 +12,8 @@
 //! - `vdso` has the tables that no process registers.
 //! - `table` has what there is of each format: another one is a folder of [`parse`] and a variant
 //!   there.
-//! - `walk` and `recent` are what the lookups of a stack share.
+//! - `walk` and `recent` are what the lookups of a stack share, `cache` what the stacks of a process
+//!   do.
 //! - `registry`, `set`, `tree` and `entry` are the only places that know about locks and lifetimes:
 //!   what an address space has, the sections that it shares with others, and what they are in.
 //! - This file is the only one that is called from C.
@@ -20,6 +21,7 @@
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 
 mod bisect;
+mod cache;
 mod entry;
 mod layout;
 mod parse;
@@ -54,6 +56,7 @@ use crate::{
     entry::Entry,
     parse::{
         Budget,
+        Packed,
         Rule, //
     },
     registry::{
@@ -460,6 +463,27 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
 
     // SAFETY: `frame` is valid for writing.
     unsafe { lookup(frame, units, |budget| registry.rule(ip, &mut walk, budget)) }
+}
+
+/// Puts a rule into `frame` that was remembered in a word: see `unwind_tables_lookup()` in the C
+/// header.
+///
+/// # Safety
+///
+/// `frame` must be valid for writing.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_unpack(
+    word: u64,
+    frame: *mut bindings::unwind_user_frame,
+) -> c_int {
+    match Packed::from_word(word).and_then(Packed::rule) {
+        Some(rule) => {
+            // SAFETY: `frame` is valid for writing, and the two are laid out alike: see `layout`.
+            unsafe { frame.cast::<Rule>().write(rule) };
+            0
+        }
+        None => ENOENT.to_errno(),
+    }
 }
 
 /// Finds what a frame's rule says of another register than the frame pointer: see

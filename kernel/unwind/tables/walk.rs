@@ -10,7 +10,11 @@ use kernel::{
 };
 
 use crate::{
-    parse::Error,
+    parse::{
+        Error,
+        Packed,
+        Rule, //
+    },
     recent::Recent,
     section::Section,
     table::Format, //
@@ -28,6 +32,8 @@ pub(crate) struct Walk<'a> {
     discoveries: &'a mut c_uint,
     /// A range of text that is not asked for again in this stack.
     pub(crate) nothing: Nothing<'a>,
+    /// What C may remember of this lookup.
+    pub(crate) answer: Answer<'a>,
 }
 
 impl<'a> Walk<'a> {
@@ -46,6 +52,7 @@ impl<'a> Walk<'a> {
                 waits: Cell::from_mut(&mut (*walk).waits),
                 discoveries: &mut (*walk).discoveries,
                 nothing: Nothing(&mut (*walk).nothing),
+                answer: Answer(&mut (*walk).answer),
             }
         }
     }
@@ -80,6 +87,28 @@ impl Formats {
     #[inline]
     pub(crate) fn has(self, format: Format) -> bool {
         self.0.wrapping_shr(format.number()) & 1 != 0
+    }
+}
+
+/// What the tables of a section have said of an address, and the generation of the registry that
+/// was loaded before. C remembers it for other stacks, unless it is zero.
+pub(crate) struct Answer<'a>(&'a mut bindings::unwind_tables_answer);
+
+impl Answer<'_> {
+    /// Puts an answer there, or nothing: what is only so for now, or takes the program to mend it, is
+    /// asked again.
+    #[inline]
+    pub(crate) fn set(&mut self, generation: u64, answer: &Result<Rule, Error>) {
+        let packed = match answer {
+            Ok(rule) => Packed::new(rule),
+            Err(Error::NotFound) => Some(Packed::NOTHING),
+            Err(_) => None,
+        };
+
+        *self.0 = bindings::unwind_tables_answer {
+            generation,
+            rule: packed.map_or(0, Packed::word),
+        };
     }
 }
 

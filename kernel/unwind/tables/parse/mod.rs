@@ -22,6 +22,7 @@ mod codes;
 pub(crate) mod eh_frame;
 pub(crate) mod elf;
 mod error;
+mod packed;
 mod reader;
 mod rule;
 pub(crate) mod sframe;
@@ -42,6 +43,7 @@ pub(crate) use error::{
     Malformed,
     Reason, //
 };
+pub(crate) use packed::Packed;
 pub(crate) use reader::{
     Budget,
     Fault,

@@ -119,10 +119,11 @@ impl Value {
         }
     }
 
-    fn join(source: Source, offset: i32) -> Self {
-        let register = Register::from_code(source.0 & 0x3f);
+    /// The value of which [`Value::source`] is that byte.
+    pub(crate) fn from_source(source: u8, offset: i32) -> Self {
+        let register = Register::from_code(source & 0x3f);
 
-        match source {
+        match Source(source) {
             Source::UNCHANGED => Self::Unchanged,
             Source::AT_CFA => Self::AtCfa(offset),
             Source(code) if code & Source::AT_REGISTER != 0 => Self::AtRegister(register, offset),
@@ -164,7 +165,8 @@ impl Rule {
         Self::without_rows(Self::SIGNAL | Self::NO_ROWS)
     }
 
-    const fn without_rows(flags: u8) -> Self {
+    /// Nothing but flags, one of which is [`Rule::OUTERMOST`] or [`Rule::NO_ROWS`].
+    pub(super) const fn without_rows(flags: u8) -> Self {
         // INVARIANT: Nothing has an offset, and one of the two flags is set.
         Self {
             cfa_offset: 0,
@@ -192,7 +194,8 @@ impl Rule {
         })
     }
 
-    fn with_flags(mut self, more: u8) -> Self {
+    /// The same rule, with more flags.
+    pub(super) fn with_flags(mut self, more: u8) -> Self {
         let [cfa, ra, fp, flags] = self.sources.to_ne_bytes();
 
         self.sources = u32::from_ne_bytes([cfa, ra, fp, flags | more]);
@@ -249,24 +252,33 @@ impl Rule {
         }
     }
 
+    /// Its offsets, and its sources and flags as four bytes.
+    #[inline(always)]
+    pub(super) const fn parts(&self) -> ([i32; 3], [u8; 4]) {
+        (
+            [self.cfa_offset, self.ra_offset, self.fp_offset],
+            self.sources.to_ne_bytes(),
+        )
+    }
+
     /// The CFA; [`Value::Unchanged`] if nothing is said about registers.
     pub(crate) fn cfa(&self) -> Value {
         let [source, ..] = self.sources.to_ne_bytes();
 
-        Value::join(Source(source), self.cfa_offset)
+        Value::from_source(source, self.cfa_offset)
     }
 
     /// The return address. Unchanged, it is in the register that calls leave it in.
     pub(crate) fn ra(&self) -> Value {
         let [_, source, ..] = self.sources.to_ne_bytes();
 
-        Value::join(Source(source), self.ra_offset)
+        Value::from_source(source, self.ra_offset)
     }
 
     /// The caller's frame pointer.
     pub(crate) fn fp(&self) -> Value {
         let [_, _, source, _] = self.sources.to_ne_bytes();
 
-        Value::join(Source(source), self.fp_offset)
+        Value::from_source(source, self.fp_offset)
     }
 }

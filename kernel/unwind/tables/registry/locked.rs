@@ -27,6 +27,7 @@ use kernel::{
 use super::Registry;
 
 use crate::{
+    cache,
     entry::Entry,
     section::{
         Found,
@@ -192,7 +193,9 @@ impl Locked<'_> {
     pub(super) fn raise_generation(&mut self) {
         // INVARIANT: This follows the change. Who sees the new generation must see the change, too:
         // `Release`.
-        self.registry.generation.fetch_add(1, Release);
+        self.registry
+            .generation
+            .fetch_add(cache::GENERATION, Release);
     }
 
     /// The verdicts on tables of `format`, to be written to.

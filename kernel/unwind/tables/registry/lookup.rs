@@ -15,7 +15,11 @@ use kernel::{
     bindings,
     prelude::*,
     sync::{
-        atomic::Acquire,
+        atomic::{
+            Acquire,
+            Relaxed,
+            Release, //
+        },
         rcu, //
     },
 };
@@ -23,6 +27,7 @@ use kernel::{
 use super::Registry;
 
 use crate::{
+    cache,
     entry::Entry,
     parse::{
         Budget,
@@ -65,7 +70,7 @@ impl Registry {
     /// current process has not registered any, they are looked for.
     ///
     /// Looks first at what `walk` has found last, and leaves there what it found. Reads user
-    /// memory.
+    /// memory. Lets C remember the answer.
     pub(crate) fn rule(
         &self,
         pc: usize,
@@ -73,27 +78,56 @@ impl Registry {
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
         let (waits, formats) = (walk.waits, walk.formats);
-        let last = self.last(pc, walk, budget)?;
+        // What was removed before the generation was changed is not found after this: `Acquire`.
+        let generation = self.generation.load(Acquire);
+        let last = self.last(generation, pc, walk, budget)?;
 
-        match self.ask(last, Format::FIRST, pc, None, waits, budget) {
+        let first = self.ask(last, Format::FIRST, pc, None, waits, budget);
+        let answer = match first {
             Err(error) if error != Error::Budget => {
                 self.ask_others(error, last, formats, pc, waits, budget)
             }
             answer => answer,
+        };
+        // A table that could not be read now has the first word when it can.
+        if first != Err(Error::Fault) {
+            walk.answer.set(generation, &answer);
+        }
+        answer
+    }
+
+    /// Makes the cache, if there is none. A walk can do without.
+    fn make_cache(&self) {
+        if !self.cache.load(Relaxed).is_null() {
+            return;
+        }
+        let Ok(new) = cache::new(walk_flags()) else {
+            return;
+        };
+        let new = KBox::into_raw(new);
+
+        // INVARIANT: It was made by `KBox`, and there was none. Who sees it must see what is in it:
+        // `Release`.
+        if self
+            .cache
+            .cmpxchg(core::ptr::null_mut(), new, Release)
+            .is_err()
+        {
+            // SAFETY: Another was faster; nobody has seen this one.
+            drop(unsafe { KBox::from_raw(new) });
         }
     }
 
     /// The section whose text holds address `pc`: that of the last lookup, or else it becomes that.
+    /// `generation` was loaded before.
     #[inline(always)]
     fn last<'w>(
         &self,
+        generation: u64,
         pc: usize,
         walk: &'w mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<&'w mut Last, Error> {
-        // What was removed before the generation was raised is not found after this: `Acquire`.
-        let generation = self.generation.load(Acquire);
-
         if walk.recent.at(generation, pc).is_none() {
             self.open(generation, pc, walk, budget)?;
         }
@@ -141,7 +175,7 @@ impl Registry {
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
         let (waits, formats) = (walk.waits, walk.formats);
-        let last = self.last(pc, walk, budget)?;
+        let last = self.last(self.generation.load(Acquire), pc, walk, budget)?;
 
         for format in Format::ALL {
             if !formats.has(format) {
@@ -220,6 +254,8 @@ impl Registry {
             walk.nothing.set_failed(start, end, Error::NotFound);
             return Err(Error::NotFound);
         }
+        // Not at each lookup: there may be no memory, and to look for some takes long.
+        self.make_cache();
         walk.recent.set(generation, section);
         Ok(())
     }

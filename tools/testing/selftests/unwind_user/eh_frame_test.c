@@ -80,9 +80,13 @@ TEST_F(scene, red_zone)
 	WORD(0x10) = RETURN(1);
 	WORD(0x88) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	/* Below that is no stack. */
-	REGS.sp = AT(0x08);
-	WORD(0x08) = RETURN(1);
+	/* Nothing is below the mapping. */
+	REGS.sp = AT(0x10 - SCENE_BELOW);
+	WORD(0x00 - SCENE_BELOW) = AT(0x80);
+	WORD(0x10 - SCENE_BELOW) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	REGS.sp = AT(0x08 - SCENE_BELOW);
+	WORD(0x08 - SCENE_BELOW) = RETURN(1);
 	EXPECT_NO_CALLERS();
 	EXPECT_END(BAD_FRAME);
 }
@@ -420,7 +424,10 @@ TEST_F(scene, unsorted)
 	EXPECT_EQ(0, strncmp("disabled:", state_of(&self->scene.ranges), 9));
 }
 
-/* The longest program that there is room for; frames of a word, all in it. */
+/*
+ * The longest program that there is room for; frames of a word, all in it, and few of
+ * the same address, which would be looked up once.
+ */
 TEST_F(scene, the_longest_programs)
 {
 	static unsigned char program[SCENE_TABLE - EH_FDES - PAGE];
@@ -431,7 +438,7 @@ TEST_F(scene, the_longest_programs)
 	EH_CFI(NOP);
 	eh_add(&self->scene, EH_CIE, program, sizeof(program));
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		stack[i] = RETURN(1);
+		stack[i] = scene_function(&self->scene, 1) + 1 + i % (FUNCTION_SIZE - 1);
 	EXPECT_EQ(NULL, scene_sample(&self->scene));
 	EXPECT_EQ(2, self->scene.chain.nr);
 	EXPECT_END(BUDGET);
@@ -446,6 +453,16 @@ TEST_F(scene, the_longest_programs)
 		EXPECT_GT(32, self->scene.chain.nr);
 		EXPECT_END(BUDGET);
 	}
+	/* One that knows what these have found out gets further still, in the end to the end. */
+	for (unsigned int i = 0, last = self->scene.chain.nr; i < 32; i++) {
+		EXPECT_EQ(NULL, scene_sample_again(&self->scene));
+		if (self->scene.chain.end != PERF_CALLCHAIN_END_BUDGET)
+			break;
+		EXPECT_LT(last, self->scene.chain.nr);
+		last = self->scene.chain.nr;
+	}
+	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	EXPECT_END(DEPTH);
 	EH_NO_RULES();
 	EH_CFI(NOP);
 	EH_CFI(NOP);

@@ -227,24 +227,27 @@ TEST_F(scene, bad_frame)
 
 TEST_F(scene, depth)
 {
+	/* A row without words, behind the function that all other frames are of. */
+	static const unsigned char outermost[] = { 1, 0, 0, 0, 0, 0, 0 };
+	const unsigned long behind = 1 + MAX_CHAIN / FUNCTION_SIZE + 1;
 	unsigned long *stack = (unsigned long *)self->scene.stack;
 
 	hostile_frames(&self->scene);
-	scene_rule(&self->scene, OUTERMOST);
+	scene_add(&self->scene, behind * FUNCTION_SIZE, FUNCTION_SIZE, outermost, sizeof(outermost));
 	ASSERT_EQ(NULL, scene_sample(&self->scene));
 	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
 	EXPECT_END(DEPTH, false);
 
 	/* One that just fits is complete, */
-	stack[MOST_FRAMES - 2] = RETURN(2);
+	stack[MOST_FRAMES - 2] = RETURN(behind);
 	ASSERT_EQ(NULL, scene_sample(&self->scene));
 	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
-	EXPECT_EQ(RETURN(2), CHAIN.ips[MOST_FRAMES - 1]);
+	EXPECT_EQ(RETURN(behind), CHAIN.ips[MOST_FRAMES - 1]);
 	EXPECT_END(COMPLETE, false);
 
 	/* and one frame more does not fit. */
 	stack[MOST_FRAMES - 2] = RETURN(1);
-	stack[MOST_FRAMES - 1] = RETURN(2);
+	stack[MOST_FRAMES - 1] = RETURN(behind);
 	ASSERT_EQ(NULL, scene_sample(&self->scene));
 	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
 	EXPECT_END(DEPTH, false);
@@ -346,9 +349,10 @@ TEST_F(scene, counters)
 	RULE(BY_SP(8));
 	RULE(OUTERMOST);
 	WORD(0x00) = RETURN(1);
+	/* Each takes two stacks. */
 	for (int i = 0; i < 5; i++)
 		EXPECT_CALLERS(RETURN(1));
-	EXPECT_LE(complete + 5, counted("complete"));
+	EXPECT_LE(complete + 10, counted("complete"));
 	EXPECT_EQ(malformed, counted("malformed"));
 
 	self->scene.table[2] = 9;
@@ -357,8 +361,8 @@ TEST_F(scene, counters)
 	WORD(0x88) = RETURN(2);
 	for (int i = 0; i < 3; i++)
 		EXPECT_CALLERS(RETURN(2));
-	EXPECT_EQ(malformed + 3, counted("malformed"));
-	EXPECT_LE(guessed + 3, counted("guessed"));
+	EXPECT_EQ(malformed + 6, counted("malformed"));
+	EXPECT_LE(guessed + 6, counted("guessed"));
 	EXPECT_EQ(depth, counted("depth"));
 }
 
@@ -388,13 +392,13 @@ TEST_F(scene, counters_of_all_cpus)
 		all = counted("malformed");
 		for (int i = 0; i < 3; i++)
 			EXPECT_CALLERS(RETURN(2));
-		EXPECT_EQ(all + 3, counted("malformed"));
+		EXPECT_EQ(all + 6, counted("malformed"));
 	}
 }
 
 /* The event's fields. */
 struct end_event {
-	unsigned long frames, ip, end, last, guessed;
+	unsigned long frames, ip, end, last, guessed, lookups, caller_lookups;
 };
 
 static FILE *event_file(const char *name)
@@ -453,7 +457,9 @@ static int events_in(struct sampler *sampler, struct end_event *event)
 		    !get_field(record, "ip", &event->ip) ||
 		    !get_field(record, "end", &event->end) ||
 		    !get_field(record, "last", &event->last) ||
-		    !get_field(record, "guessed", &event->guessed))
+		    !get_field(record, "guessed", &event->guessed) ||
+		    !get_field(record, "lookups", &event->lookups) ||
+		    !get_field(record, "caller_lookups", &event->caller_lookups))
 			return -1;
 		events++;
 	}
@@ -490,16 +496,22 @@ TEST_F(scene, trace_event)
 	RULE(OUTERMOST);
 	WORD(0x00) = RETURN(1);
 	EXPECT_CALLERS(RETURN(1));
-	ASSERT_EQ(1, events_in(&sampler, &event));
+	ASSERT_EQ(2, events_in(&sampler, &event));
 	EXPECT_EQ(2, event.frames);
 	EXPECT_EQ(RETURN(1), event.ip);
 	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, event.end);
 	EXPECT_EQ(1, event.last);	/* by table */
 	EXPECT_EQ(0, event.guessed);
+	/* The second stack asks no table. */
+	EXPECT_EQ(0, event.lookups);
+	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	ASSERT_EQ(1, events_in(&sampler, &event));
+	EXPECT_EQ(2, event.lookups);
+	EXPECT_EQ(1, event.caller_lookups);
 
 	chain_of_frame_pointers(&self->scene);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
-	ASSERT_EQ(1, events_in(&sampler, &event));
+	ASSERT_EQ(2, events_in(&sampler, &event));
 	EXPECT_EQ(4, event.frames);
 	EXPECT_EQ(RETURN(3), event.ip);
 	EXPECT_EQ(PERF_CALLCHAIN_END_NO_INFO, event.end);

@@ -63,21 +63,28 @@ static inline void hostile_long_rows(struct scene *scene)
 	*(unsigned long *)scene->stack = scene_function(scene, 1) + LONG_ROWS;
 }
 
-/* Frames of a word, of one small function. */
+/* Frames of a word, of one small function, each of another address: all are looked up. */
+static inline unsigned long hostile_frame(const struct scene *scene, unsigned int nth)
+{
+	return scene_function(scene, 1) + 1 + nth;
+}
+
 static inline void hostile_frames(struct scene *scene)
 {
-	unsigned long *stack = (unsigned long *)scene->stack;
+	static const unsigned char row[] = { 1, 0, 0, 0, 0, 0, 0x03, 8 };
 
 	scene_no_rules(scene);
 	scene_rule(scene, BY_SP(8));
-	scene_rule(scene, BY_SP(8));
+	scene_add(scene, FUNCTION_SIZE, MAX_CHAIN + 1, row, sizeof(row));
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		stack[i] = scene_return(scene, 1);
+		((unsigned long *)scene->stack)[i] = hostile_frame(scene, i);
 }
 
-/* Other functions in the index, and the rows of the one that counts. */
+/* Other functions in the index, and the rows of those that count, which are the same. */
 #define WIDE_FUNCTIONS	65536
 #define WIDE_ROWS	180
+#define WIDE_COUNT	8
+#define WIDE_SIZE	255
 #define WIDE_INDEX	(SCENE_TABLE / 2)
 
 /*
@@ -105,16 +112,18 @@ static inline void hostile_wide(struct scene *scene)
 		rows[7 + 3 * i] = 8;
 	}
 	for (i = 0; i < WIDE_FUNCTIONS; i++) {
-		/* All but the last have no bytes, and are below the text. */
-		long at = start - WIDE_FUNCTIONS + 1 + i;
+		unsigned int others = WIDE_FUNCTIONS - WIDE_COUNT;
+		/* The others have no bytes, and are below the text. */
+		long at = i < others ? start - others + i : start + (i - others) * WIDE_SIZE;
 
 		memcpy(index[i].start, &at, sizeof(at));
-		index[i].size = i == WIDE_FUNCTIONS - 1 ? 255 : 0;
+		index[i].size = i < others ? 0 : WIDE_SIZE;
 		index[i].rows = 0;
 	}
-	/* One frame after the other in the last row. */
+	/* Each frame in the last row of one of them, and of another address. */
 	for (i = 0; i < MAX_CHAIN; i++)
-		((unsigned long *)scene->stack)[i] = scene_function(scene, 0) + WIDE_ROWS + 16;
+		((unsigned long *)scene->stack)[i] = (unsigned long)scene->text + WIDE_ROWS + 1 +
+			i % WIDE_COUNT * WIDE_SIZE + i / WIDE_COUNT % (WIDE_SIZE - WIDE_ROWS);
 }
 
 /* A signal's frame that has interrupted its own restorer, which is returned. */

@@ -129,6 +129,8 @@ static const unsigned char restorer_code[] = {
 #define SCENE_TEXT	(32 * PAGE)
 #define SCENE_TABLE	(512 * PAGE)
 #define SCENE_STACK	(32 * PAGE)
+/* The lowest frames of a mapping are not followed as the others are: these are higher. */
+#define SCENE_BELOW	PAGE
 /* From the end of the header. */
 #define SCENE_ROWS	(SCENE_FUNCTIONS * 16)
 
@@ -245,9 +247,10 @@ static inline int scene_make(struct scene *scene)
 		return -error;
 	scene->text = scene_memory(SCENE_TEXT);
 	scene->table = scene_memory(SCENE_TABLE);
-	scene->stack = scene_memory(SCENE_STACK);
+	scene->stack = scene_memory(SCENE_BELOW + SCENE_STACK);
 	if (!scene->text || !scene->table || !scene->stack)
 		return -ENOMEM;
+	scene->stack += SCENE_BELOW;
 	memset(scene->text, 0x90, SCENE_TEXT);
 	memcpy(scene->text, scene_code, sizeof(scene_code));
 	if (mprotect(scene->text, SCENE_TEXT, PROT_READ | PROT_WRITE | PROT_EXEC))
@@ -259,24 +262,48 @@ static inline int scene_make(struct scene *scene)
 	return do_register(&scene->ranges);
 }
 
+/* Sample it, as it is known from before. */
+static inline const char *scene_sample_again(struct scene *scene)
+{
+	scene_enter(&scene->frame);
+	return sampler_chain(&scene->sampler, &scene->chain);
+}
+
 /* Sample it, without anything known about the table from before. */
 static inline const char *scene_sample(struct scene *scene)
 {
 	if (registered(&scene->ranges) && do_update(&scene->ranges))
 		return "cannot update the table";
-	scene_enter(&scene->frame);
-	return sampler_chain(&scene->sampler, &scene->chain);
+	return scene_sample_again(scene);
 }
 
-/* Whether the first function has these callers, and no more. */
+static inline bool scene_is(const struct scene *scene, const unsigned long *callers,
+			    unsigned int nr)
+{
+	const struct chain *chain = &scene->chain;
+
+	return chain->ips[0] == scene->frame.regs.ip + SCENE_SYSCALL &&
+	       chain->nr == nr + 1 && !memcmp(&chain->ips[1], callers, nr * sizeof(*callers));
+}
+
+/*
+ * Whether the first function has these callers, and no more: when the kernel looks up
+ * each frame's rule, and when it remembers what it has looked up.
+ */
 static inline bool scene_has(struct scene *scene, const unsigned long *callers, unsigned int nr)
 {
 	const struct chain *chain = &scene->chain;
 	const char *error = scene_sample(scene);
+	const struct chain first = *chain;
 
-	if (!error && chain->ips[0] == scene->frame.regs.ip + SCENE_SYSCALL &&
-	    chain->nr == nr + 1 && !memcmp(&chain->ips[1], callers, nr * sizeof(*callers)))
-		return true;
+	if (!error && scene_is(scene, callers, nr)) {
+		error = scene_sample_again(scene);
+		if (!error && scene_is(scene, callers, nr) && chain->end == first.end &&
+		    chain->guessed == first.guessed)
+			return true;
+		ksft_print_msg("the stack is not the same again: it ended so: %u, and now so: %u\n",
+			       first.end, chain->end);
+	}
 	if (error)
 		ksft_print_msg("%s\n", error);
 	for (unsigned int i = 0; i < chain->nr; i++)

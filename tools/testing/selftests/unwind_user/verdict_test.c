@@ -8,6 +8,7 @@
 #include <linux/hw_breakpoint.h>
 
 #include "tables.h"
+#include "forget.h"
 
 /* What is published as an example: its functions, and how it makes their table. */
 #define main example_main
@@ -130,6 +131,10 @@ TEST_F(verdict, a_malformed_row)
 	EXPECT_WALK(WALK_FOUND, self->place.text);
 	EXPECT_STATE(UNWIND_TABLE_GOOD);
 	self->place.table->row_info = 0x63;	/* words of an unknown width */
+	/* What the row has said before is remembered. */
+	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_STATE(UNWIND_TABLE_GOOD);
+	ASSERT_TRUE(forget_rules());
 	EXPECT_WALK(WALK_LOST, self->place.text);
 	EXPECT_STATE(UNWIND_TABLE_DISABLED);
 	snprintf(state, sizeof(state), "disabled:word-width@0x%zx", ROW_INFO_OFFSET);
@@ -310,6 +315,8 @@ TEST_F(verdict, memory_that_cannot_be_read)
 
 	/* What is behind it, later. */
 	ASSERT_EQ(0, mprotect(self->place.table, len, PROT_NONE));
+	EXPECT_WALK(WALK_FOUND, self->place.text);
+	ASSERT_TRUE(forget_rules());
 	EXPECT_WALK(WALK_LOST, self->place.text);
 	EXPECT_STATE(UNWIND_TABLE_GOOD);
 	ASSERT_EQ(0, mprotect(self->place.table, len, PROT_READ | PROT_WRITE));
@@ -333,6 +340,8 @@ TEST_F(verdict, a_file_that_is_cut_off)
 	EXPECT_WALK(WALK_FOUND, self->place.text);
 
 	ASSERT_EQ(0, ftruncate(fd, 0));
+	EXPECT_WALK(WALK_FOUND, self->place.text);
+	ASSERT_TRUE(forget_rules());
 	EXPECT_WALK(WALK_LOST, self->place.text);
 	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&other).state);
 	ASSERT_EQ(sizeof(table), pwrite(fd, &table, sizeof(table), 0));

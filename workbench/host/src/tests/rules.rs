@@ -2,7 +2,7 @@
 
 //! Rules hold what they were made of.
 
-use crate::parse::{Key, Register, Rule, Value};
+use crate::parse::{Key, Packed, Register, Rule, Value};
 
 /// All values that there are, with these offsets.
 fn values(offsets: &[i32]) -> Vec<Value> {
@@ -59,4 +59,91 @@ fn flags() {
         assert!(outermost.is_outermost() && outermost.is_signal() == signal);
     }
     assert!(Rule::signal_frame().is_signal() && !Rule::signal_frame().is_outermost());
+}
+
+/// In a word, a rule is the same or does not fit; what every program has does.
+#[test]
+fn packed() {
+    let flags = |rule: Rule| {
+        [
+            rule,
+            rule.with_signal(true),
+            rule.with_cfa_above(true),
+            rule.with_signed_ra(Some(Key::B)),
+        ]
+    };
+    let offsets = [
+        0,
+        8,
+        -8,
+        -16,
+        -256,
+        -264,
+        -32768,
+        -32776,
+        i32::MIN,
+        i32::MAX,
+    ];
+    let (mut fit, mut usual) = (0, 0);
+
+    for cfa in values(&offsets) {
+        for ra in [Value::Unchanged, Value::AtCfa(-8), Value::AtCfa(-16)] {
+            for fp in values(&offsets) {
+                for rule in Rule::frame(cfa, ra, fp).into_iter().flat_map(flags) {
+                    let Some(packed) = Packed::new(&rule) else {
+                        // The kernel looks these up each time.
+                        let near = matches!(fp, Value::AtCfa(-32768..=-8));
+                        assert!(!(ra == Value::AtCfa(-8) && (fp == Value::Unchanged || near)));
+                        continue;
+                    };
+                    fit += 1;
+                    assert_eq!(packed.rule(), Some(rule));
+                    assert_eq!(Packed::from_word(packed.word()), Some(packed));
+                    if packed.word() & Packed::USUAL != 0 {
+                        usual += 1;
+                        assert_eq!(rule.flags(), 0);
+                        assert_eq!(
+                            packed.word() & Packed::FROM_FP != 0,
+                            matches!(cfa, Value::Register(Register::Fp, _))
+                        );
+                        assert!(matches!(
+                            cfa,
+                            Value::Register(Register::Sp | Register::Fp, _)
+                        ));
+                        assert!(fp == Value::Unchanged || matches!(fp, Value::AtCfa(-256..=-8)));
+                    }
+                }
+            }
+        }
+    }
+    // Of 68 places of the CFA with 10 offsets and 7 of the frame pointer, with 4 kinds of flags; of
+    // two registers, and with 4 places near the CFA, without flags.
+    assert_eq!((fit, usual), (680 * 7 * 4, 20 * 4));
+    for rule in [Rule::outermost(), Rule::signal_frame()] {
+        assert_eq!(Packed::new(&rule).and_then(Packed::rule), Some(rule));
+    }
+    assert_eq!(Packed::NOTHING.rule(), None);
+    assert_eq!(Packed::from_word(0), None);
+    assert_eq!(
+        Packed::from_word(Packed::NOTHING.word()),
+        Some(Packed::NOTHING)
+    );
+}
+
+/// As C reads it: see `unwind_user_follow()` in `kernel/unwind/follow.h`.
+#[test]
+fn packed_places() {
+    let word = |cfa, fp| {
+        let rule = Rule::frame(cfa, Value::AtCfa(-8), fp).expect("a frame");
+        Packed::new(&rule).expect("it fits").word()
+    };
+
+    assert_eq!(
+        word(Value::Register(Register::Fp, 16), Value::AtCfa(-16)),
+        0x0000_0010_fff0_6103
+    );
+    assert_eq!(
+        word(Value::Register(Register::Sp, -8), Value::Unchanged),
+        0xffff_fff8_0000_6003
+    );
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where C remembers what walks of a process have looked up, by address.
+//!
+//! C looks there before it asks for a rule, and puts there what it got:
+//! `unwind_tables_cached()` and `unwind_tables_remember()` in `include/linux/unwind_tables.h`.
+
+use pin_init::init_zeroed;
+
+use kernel::{
+    alloc::Flags,
+    bindings,
+    prelude::*, //
+};
+
+/// From one generation to the next: odd, so that none comes again before all 2^64 were there, and
+/// so that the generations that an address space has are far apart.
+pub(crate) const GENERATION: u64 = 0xd134_2543_de82_ef95;
+
+const SLOTS: usize = 2 << bindings::UNWIND_TABLES_CACHE_BITS;
+
+/// Pairs of slots, all empty at first. Only C looks into them.
+pub(crate) type Cache = [bindings::unwind_tables_slot; SLOTS];
+
+static_assert!(size_of::<Cache>() == 8192);
+
+/// Makes an empty cache.
+pub(crate) fn new(flags: Flags) -> Result<KBox<Cache>> {
+    KBox::init(init_zeroed(), flags)
+}

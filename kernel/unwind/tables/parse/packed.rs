@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A rule in a word: what the kernel remembers of an address.
+
+use super::{
+    Register,
+    Rule,
+    Value, //
+};
+
+/// What the tables say of an address, in a word.
+///
+/// It has, from the least significant bit: [`Packed::KNOWN`] and [`Packed::USUAL`]; six bits of
+/// flags, the byte that says where the CFA is, and its offset in the most significant half, all as a
+/// [`Rule`] has them; between these, in 16 bits, the offset from the CFA to where the frame pointer
+/// was saved, 0 if it was not. The return address is just below the CFA. C applies it, too.
+///
+/// # Invariants
+///
+/// It has the bit [`Packed::KNOWN`], so it is not zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Packed(u64);
+
+impl Packed {
+    /// There is an answer, which may be that no table has any.
+    pub(crate) const KNOWN: u64 = 1 << 0;
+    /// The CFA is in the stack pointer or the frame pointer, nothing is said of signals, and what
+    /// was saved is at most [`Packed::NEAR`] bytes below the CFA.
+    pub(crate) const USUAL: u64 = 1 << 1;
+    /// There is no caller.
+    pub(crate) const OUTERMOST: u64 = (Rule::outermost().flags() as u64) << Self::FLAGS;
+    /// In a usual rule: the CFA is in the frame pointer.
+    pub(crate) const FROM_FP: u64 = 1 << Self::SOURCE;
+    /// How far below the CFA a usual frame has what it has saved, in bytes.
+    pub(crate) const NEAR: i16 = 256;
+
+    const FLAGS: u32 = 2;
+    const SOURCE: u32 = 8;
+    const FP: u32 = 16;
+    const CFA: u32 = 32;
+    /// Where calls of the architectures that the kernel walks stacks of leave the return address.
+    const RA: i32 = -8;
+
+    /// That no table says anything of an address.
+    pub(crate) const NOTHING: Self = Self(Self::KNOWN);
+
+    /// A rule, or none if it does not fit.
+    #[inline]
+    pub(crate) fn new(rule: &Rule) -> Option<Self> {
+        const UNCHANGED: u8 = Value::Unchanged.source();
+        const AT_CFA: u8 = Value::AtCfa(0).source();
+        const BY_SP: u8 = Value::Register(Register::Sp, 0).source();
+        const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
+        let ([cfa_offset, ra_offset, fp_offset], [cfa, ra, fp, flags]) = rule.parts();
+        let short = i16::try_from(fp_offset).ok()?;
+
+        // What says nothing of registers, or where usual frames have what they have saved.
+        let fits = match (cfa, fp) {
+            (UNCHANGED, _) => true,
+            (_, UNCHANGED) => ra == AT_CFA && ra_offset == Self::RA,
+            (_, AT_CFA) => ra == AT_CFA && ra_offset == Self::RA && short != 0,
+            _ => false,
+        };
+        let is_near = fp == UNCHANGED || (-Self::NEAR..=-8).contains(&short);
+        let usual = if flags == 0 && (cfa == BY_SP || cfa == BY_FP) && is_near {
+            Self::USUAL
+        } else {
+            0
+        };
+
+        // INVARIANT: It has the bit.
+        fits.then_some(Self(
+            Self::KNOWN
+                | usual
+                | u64::from(flags) << Self::FLAGS
+                | u64::from(cfa) << Self::SOURCE
+                | u64::from(short.cast_unsigned()) << Self::FP
+                | u64::from(cfa_offset.cast_unsigned()) << Self::CFA,
+        ))
+    }
+
+    /// The word, for C.
+    pub(crate) const fn word(self) -> u64 {
+        self.0
+    }
+
+    /// What a word from C is, if it is one.
+    pub(crate) fn from_word(word: u64) -> Option<Self> {
+        // INVARIANT: It has the bit.
+        (word & Self::KNOWN != 0).then_some(Self(word))
+    }
+
+    /// The rule; none if no table says anything.
+    pub(crate) fn rule(self) -> Option<Rule> {
+        let [first, source, ..] = self.0.to_le_bytes();
+        let flags = first.wrapping_shr(Self::FLAGS);
+
+        if source == 0 {
+            return (flags != 0).then(|| Rule::without_rows(flags));
+        }
+        let cfa = Value::from_source(source, self.0.wrapping_shr(Self::CFA) as i32);
+        let fp = match self.0.wrapping_shr(Self::FP) as i16 {
+            0 => Value::Unchanged,
+            offset => Value::AtCfa(offset.into()),
+        };
+
+        Rule::frame(cfa, Value::AtCfa(Self::RA), fp).map(|rule| rule.with_flags(flags))
+    }
+}
