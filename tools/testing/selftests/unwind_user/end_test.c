@@ -233,7 +233,8 @@ TEST_F(scene, depth)
 	unsigned long *stack = (unsigned long *)self->scene.stack;
 
 	hostile_frames(&self->scene);
-	scene_add(&self->scene, behind * FUNCTION_SIZE, FUNCTION_SIZE, outermost, sizeof(outermost));
+	scene_add(&self->scene, behind * FUNCTION_SIZE, FUNCTION_SIZE, outermost,
+		  sizeof(outermost));
 	ASSERT_EQ(NULL, scene_sample(&self->scene));
 	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
 	EXPECT_END(DEPTH, false);

@@ -20,7 +20,8 @@ static inline bool forget_rules(void)
 	struct unwind_table table = { .format = UNWIND_TABLE_SFRAME };
 
 	if (!text) {
-		text = mmap(NULL, 2 * 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		text = mmap(NULL, 2 * 4096, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (text == MAP_FAILED)
 			return false;
 	}
