@@ -2,7 +2,9 @@
 /*
  * Threads run in a library that is swapped for another one, at the same place:
  *
- *   swap SWAPS FIRST SECOND
+ *   swap SWAPS MILLISECONDS FIRST SECOND
+ *
+ * It ends after so many swaps, but not before that time.
  *
  * One thread puts SECOND where FIRST was, and the other way round; another one
  * waits meanwhile.  Both run in what is there.  Built with DLOPEN, for a C library whose dlclose() unmaps, it
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "swap.h"
@@ -203,23 +206,33 @@ static void *runner(void *runs)
 	return NULL;
 }
 
+static long milliseconds(void)
+{
+	struct timespec time;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &time))
+		fail("no clock");
+	return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
 int main(int argc, char **argv)
 {
 	struct swap swap = { swap_last, (char *)decoy + 4, TURNS };
-	long wanted, runs[RUNNERS + 1][2] = { { 0 } }, all[2] = { 0 };
+	long wanted, end, runs[RUNNERS + 1][2] = { { 0 } }, all[2] = { 0 };
 	pthread_t threads[RUNNERS];
 	int number;
 
-	if (argc != 4)
-		fail("usage: swap SWAPS FIRST SECOND");
-	paths[0] = argv[2];
-	paths[1] = argv[3];
+	if (argc != 5)
+		fail("usage: swap SWAPS MILLISECONDS FIRST SECOND");
+	paths[0] = argv[3];
+	paths[1] = argv[4];
 	open_libraries();
 	for (number = 0; number < RUNNERS; number++)
 		if (pthread_create(&threads[number], NULL, runner, runs[number]))
 			fail("no thread");
 	wanted = atol(argv[1]);
-	while (swaps < wanted) {
+	end = milliseconds() + atol(argv[2]);
+	while (swaps < wanted || milliseconds() < end) {
 		for (number = 0; number < RUNS; number++)
 			run(&swap, runs[RUNNERS]);
 		pthread_mutex_lock(&gate);
