@@ -19,6 +19,9 @@
 #include "clock.h"
 #include "forget.h"
 
+/* As many frames as it is told, at most 128, each of another function. */
+void chain_sites(int depth);
+
 #define DEEPEST		120
 #define REPEAT		15
 

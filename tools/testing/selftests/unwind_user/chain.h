@@ -41,8 +41,6 @@ void chain_deep(int depth);
 extern const char leaf_ip[], chain_deep_return[], chain_deep_last_return[];
 
 #ifdef SFRAME
-/* The same, at most 128, each of another function. */
-void chain_sites(int depth);
 void chain_sp(int depth);
 void chain_fp(int depth);
 void chain_noreturn(int depth);
