@@ -12,8 +12,8 @@
 //! - `vdso` has the tables that no process registers.
 //! - `table` has what there is of each format: another one is a folder of [`parse`] and a variant
 //!   there.
-//! - `walk` and `recent` are what the lookups of a stack share, `cache` what the stacks of a process
-//!   do.
+//! - `walk` and `recent` are what the lookups of a stack share, `cache` what the stacks of a
+//!   process do.
 //! - `registry`, `set`, `tree` and `entry` are the only places that know about locks and lifetimes:
 //!   what an address space has, the sections that it shares with others, and what they are in.
 //! - This file is the only one that is called from C.

@@ -95,8 +95,8 @@ impl Formats {
 pub(crate) struct Answer<'a>(&'a mut bindings::unwind_tables_answer);
 
 impl Answer<'_> {
-    /// Puts an answer there, or nothing: what is only so for now, or takes the program to mend it, is
-    /// asked again.
+    /// Puts an answer there, or nothing: what is only so for now, or takes the program to mend it,
+    /// is asked again.
     #[inline]
     pub(crate) fn set(&mut self, generation: u64, answer: &Result<Rule, Error>) {
         let packed = match answer {

@@ -11,9 +11,9 @@ use super::{
 /// What the tables say of an address, in a word.
 ///
 /// It has, from the least significant bit: [`Packed::KNOWN`] and [`Packed::USUAL`]; six bits of
-/// flags, the byte that says where the CFA is, and its offset in the most significant half, all as a
-/// [`Rule`] has them; between these, in 16 bits, the offset from the CFA to where the frame pointer
-/// was saved, 0 if it was not. The return address is just below the CFA. C applies it, too.
+/// flags, the byte that says where the CFA is, and its offset in the most significant half, all as
+/// a [`Rule`] has them. Between these, in 16 bits, is the offset from the CFA to where the frame
+/// pointer was saved, 0 if it was not. The return address is just below the CFA. C applies it, too.
 ///
 /// # Invariants
 ///
