@@ -334,6 +334,19 @@ static unsigned long find_mapping(const char *name)
 	return 0;
 }
 
+/* Whether nothing was sampled since the samples were taken. */
+static bool nothing_sampled(void)
+{
+	return __atomic_load_n(&sampler.page->data_head, __ATOMIC_ACQUIRE) ==
+	       sampler.page->data_tail;
+}
+
+/*
+ * So often a breakpoint may be missed, as an emulated processor does now and
+ * then: that says nothing about stacks.
+ */
+enum { MOST_MISSED = 3 };
+
 /*
  * Stop at an address that the kernel has put the program to, with a probe set,
  * and see what the stack is there.
@@ -354,6 +367,14 @@ static bool stop_at(const char *mapping, unsigned long at, const struct probe *p
 	}
 	chain_call(chain, 0);
 	get_below(&below);
+	for (int missed = 0; !error && nothing_sampled() && missed < MOST_MISSED; missed++) {
+		const unsigned char *code = probe->at;
+
+		ksft_print_msg("breakpoint missed at %s 0x%lx + %lu; probe %02x %02x\n",
+			       mapping ?: "", mapping ? find_mapping(mapping) : 0, at,
+			       code[0], code[5]);
+		chain_call(chain, 0);
+	}
 	if (!error && !compare(stacks, 1, &below))
 		error = -1;
 	if (error)
