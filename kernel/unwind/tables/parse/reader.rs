@@ -53,8 +53,7 @@ impl Budget {
     /// usual ones.
     pub(crate) const FIND: u32 = 32;
 
-    /// What a read costs, beside what is done with its bytes. In SFrame it is that of a row, with
-    /// those behind it that fit into a window. If rows are long, that is each.
+    /// What a read costs, beside what is done with its bytes.
     pub(super) const READ: u32 = 7;
 
     /// How many lookups it takes at least to use up the budget of a stack: one alone may not.

@@ -340,9 +340,24 @@ impl Walk {
 
     /// Steps over the rows that are in the window and at or below `wanted`, as long as they are
     /// good; yields the last one.
-    #[inline(always)]
+    #[inline(never)]
     fn pass<A: Abi, R: Reader>(&mut self, window: &Window<'_, A, R>, wanted: u32) -> Option<Row> {
-        let width = self.attribute.width;
+        // A loop for each width: most of the work of a long function is in it.
+        match self.attribute.width {
+            Width::One => self.pass_starts(window, wanted, Width::One),
+            Width::Two => self.pass_starts(window, wanted, Width::Two),
+            Width::Four => self.pass_starts(window, wanted, Width::Four),
+        }
+    }
+
+    /// The same, with starts of `width`, which is that of the attribute.
+    #[inline(always)]
+    fn pass_starts<A: Abi, R: Reader>(
+        &mut self,
+        window: &Window<'_, A, R>,
+        wanted: u32,
+        width: Width,
+    ) -> Option<Row> {
         let (bytes, first, last) = window.heads(self.next, (width as usize).wrapping_add(1))?;
         let (mut at, mut left, mut least) = (first, self.left, self.least);
         let mut found = None;
@@ -353,9 +368,8 @@ impl Walk {
             if start > wanted || start < least || length == 0 {
                 break;
             }
-            let info_at = at.wrapping_add(width as usize);
-            found = Some((start, info, info_at));
-            at = info_at.wrapping_add(length.into());
+            found = Some(at);
+            at = at.wrapping_add(width as usize).wrapping_add(length.into());
             // Cannot wrap: it is at or below `wanted`, which is below the end.
             least = start.wrapping_add(1);
             left = left.wrapping_sub(1);
@@ -364,10 +378,12 @@ impl Walk {
         let before = self.next;
         let from_first = |at: usize| before.wrapping_add(at.wrapping_sub(first) as u64);
         (self.next, self.left, self.least) = (from_first(at), left, least);
-        found.map(|(start, info, info_at)| Row {
+        let found = found?;
+        let (start, info) = A::start_and_info(*bytes.get(found..)?.first_chunk()?, width);
+        Some(Row {
             start,
             info,
-            at: from_first(info_at.wrapping_add(1)),
+            at: from_first(found.wrapping_add(width as usize).wrapping_add(1)),
         })
     }
 
@@ -378,6 +394,8 @@ impl Walk {
         wanted: u32,
         budget: &mut Budget,
     ) -> Result<Option<Row>, Error> {
+        // Bytes of a row's start and its information byte.
+        let head = (self.attribute.width as usize).wrapping_add(1);
         let mut found = None;
 
         loop {
@@ -389,8 +407,11 @@ impl Walk {
             if self.left == 0 {
                 return Ok(found);
             }
-            // This one is not in the window, or above `wanted`, or wrong.
             budget.spend(Budget::READ)?;
+            if window.move_to(self.next, head, Reason::RowEnd)? {
+                continue;
+            }
+            // This one is above `wanted`, or wrong.
             let row = self.step(window)?;
             if row.start > wanted {
                 self.check_start(window, &row)?;

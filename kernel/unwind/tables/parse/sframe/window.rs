@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Bytes of rows that are read at once.
-const SIZE: usize = 64;
+const SIZE: usize = 120;
 /// Bytes of a function's attribute and rows that are read at first: most functions have less.
 pub(super) const FIRST: usize = 40;
 /// Bytes that can be looked at without knowing how many there are.
@@ -95,7 +95,7 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         at: u64,
         reason: Reason,
     ) -> Result<[u8; N], Error> {
-        self.need(at, N, reason)?;
+        self.move_to(at, N, reason)?;
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
@@ -106,7 +106,7 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         len: usize,
         reason: Reason,
     ) -> Result<[u8; PEEK], Error> {
-        self.need(at, len, reason)?;
+        self.move_to(at, len, reason)?;
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
@@ -120,13 +120,15 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         (first <= last).then_some((&self.bytes, first, last))
     }
 
-    /// Makes sure that the window has bytes `at..at + len` of the rows.
+    /// Makes sure that the window has bytes `at..at + len` of the rows; `reason` is the error if
+    /// there are not so many. Tells whether it has moved.
     #[inline]
-    fn need(&mut self, at: u64, len: usize, reason: Reason) -> Result<(), Error> {
+    pub(super) fn move_to(&mut self, at: u64, len: usize, reason: Reason) -> Result<bool, Error> {
         if at.wrapping_sub(self.start).saturating_add(len as u64) <= self.filled as u64 {
-            return Ok(());
+            return Ok(false);
         }
-        self.fill(at, len, reason)
+        self.fill(at, len, reason)?;
+        Ok(true)
     }
 
     /// Moves the window to byte `at` of the rows; `reason` is the error if there are not `len`.
