@@ -16,7 +16,7 @@ part_host() {
 	check "rustfmt" inside rustfmt_clean
 	check "kernel-doc" inside kernel_doc
 	check "documentation lists each reason" inside documented_reasons
-	check "manual page" enter mandoc -T lint -W warning "$TOP/tools/sframe/sframe.1"
+	check "manual page" enter mandoc -T lint -W warning "$TOP/tools/unwind-tables/unwind-tables.1"
 	check "shellcheck" inside shellcheck_scripts
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
 	check "host tools: rustfmt" enter "$WORKBENCH/host/build" fmt --check
@@ -42,10 +42,10 @@ inside() { enter bash -c '. "$0"; "$@"' "$WORKBENCH/check/series.sh" "$@"; }
 # The parser against other readers, as a tool, and on what a fuzzer has found.
 part_tables() {
 	check "corpus of programs with tables" enter "$WORKBENCH/corpus/build" || return
-	check "sframe: rustfmt" enter "$WORKBENCH/readers/sframe" fmt --check
-	check "sframe: clippy" enter "$WORKBENCH/readers/sframe" clippy --all-targets -- -D warnings
-	check "sframe: tests" enter "$WORKBENCH/readers/sframe" test
-	count cargo "sframe: tests" "$logs/check-sframe--tests.log"
+	check "unwind-tables: rustfmt" enter "$WORKBENCH/readers/tool" fmt --check
+	check "unwind-tables: clippy" enter "$WORKBENCH/readers/tool" clippy --all-targets -- -D warnings
+	check "unwind-tables: tests" enter "$WORKBENCH/readers/tool" test
+	count cargo "unwind-tables: tests" "$logs/check-unwind-tables--tests.log"
 	check "readers: rustfmt" enter "$WORKBENCH/readers/build" fmt --check
 	check "readers: clippy" enter "$WORKBENCH/readers/build" clippy --all-targets -- -D warnings
 	check "readers: tests" enter "$WORKBENCH/readers/build" test
@@ -192,8 +192,8 @@ part_long() {
 		count kunit unwind_tables_user_memory "$logs/check-KUnit-in-an-emulator.log"
 	check "htmldocs" inside htmldocs
 	check "maple tree tests outside of the kernel" inside maple_tests
-	SFRAME_TEST_FILES=all \
-		check "sframe: all files of a system" enter "$WORKBENCH/readers/sframe" test
+	UNWIND_TEST_FILES=all \
+		check "unwind-tables: all files of a system" enter "$WORKBENCH/readers/tool" test
 	check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:-180}"
 	check "every commit builds" inside every_commit_builds
 	check "bench" "$WORKBENCH/measure/bench" &&

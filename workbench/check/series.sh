@@ -42,7 +42,7 @@ checkpatch_commit() { # COMMIT
 	[ -z "$(git diff --name-only "$1^" "$1" -- kernel/events/uprobes.c)" ] ||
 		ignore+=,RCU_TASKS_TRACE
 	# What stands in for the kernel's headers jumps as they do.
-	[ -z "$(git diff --name-only "$1^" "$1" -- tools/sframe/shim)" ] ||
+	[ -z "$(git diff --name-only "$1^" "$1" -- tools/unwind-tables/shim)" ] ||
 		ignore+=,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE
 	# That test stops where it finds a fault; and the base has no history.
 	[ -z "$(git diff --name-only "$1^" "$1" -- lib/test_maple_tree.c)" ] ||
@@ -211,8 +211,8 @@ vdso_tables() {
 	local images image
 
 	images=$(kernel_dir series)/arch/x86/entry/vdso
-	"$WORKBENCH/readers/sframe" all >/dev/null
-	"$BUILD/sframe/sframe" check "$images/vdso64/vdso64.so" || return
+	"$WORKBENCH/readers/tool" all >/dev/null
+	"$BUILD/unwind-tables/unwind-tables" check "$images/vdso64/vdso64.so" || return
 	for image in "$images/vdso64/vdsox32.so" "$images/vdso32/vdso32.so"; do
 		readelf -lSW "$image" >"$BUILD/check/vdso.headers"
 		if grep -i sframe "$BUILD/check/vdso.headers"; then

@@ -2,9 +2,9 @@
 
 //! The search in a table's index is the kernel's, in C.
 
-#[path = "../../tools/sframe/shim/compile.rs"]
+#[path = "../../tools/unwind-tables/shim/compile.rs"]
 mod compile;
 
 fn main() {
-    compile::bisect("../../tools/sframe/shim");
+    compile::bisect("../../tools/unwind-tables/shim");
 }

@@ -2,10 +2,10 @@
 
 //! GNU libsframe is a C library; the kernel's search in a table's index is in C, too.
 
-#[path = "../../tools/sframe/shim/compile.rs"]
+#[path = "../../tools/unwind-tables/shim/compile.rs"]
 mod compile;
 
 fn main() {
     println!("cargo::rustc-link-lib=sframe");
-    compile::bisect("../../tools/sframe/shim");
+    compile::bisect("../../tools/unwind-tables/shim");
 }

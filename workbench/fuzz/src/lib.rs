@@ -28,7 +28,7 @@ mod model;
 mod mutate;
 // The search in C, which the kernel's parser asks for.
 #[allow(unsafe_code)]
-#[path = "../../../tools/sframe/shim/search.rs"]
+#[path = "../../../tools/unwind-tables/shim/search.rs"]
 mod search;
 
 pub use changing::changing;

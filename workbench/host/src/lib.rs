@@ -20,7 +20,7 @@ mod vectors;
 // The search in C, which the kernel's parser asks for.
 #[cfg(test)]
 #[allow(unsafe_code)]
-#[path = "../../../tools/sframe/shim/search.rs"]
+#[path = "../../../tools/unwind-tables/shim/search.rs"]
 mod search;
 
 #[cfg(test)]

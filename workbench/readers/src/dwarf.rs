@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the tool `sframe` finds when it compares a table with `.eh_frame`.
+//! What the tool `unwind-tables` finds when it compares a table with `.eh_frame`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

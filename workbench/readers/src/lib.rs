@@ -25,7 +25,7 @@ pub mod ours;
 pub mod readelf;
 // The search in C, which the kernel's parser asks for.
 #[allow(unsafe_code)]
-#[path = "../../../tools/sframe/shim/search.rs"]
+#[path = "../../../tools/unwind-tables/shim/search.rs"]
 mod search;
 pub mod simple_frame;
 pub mod table;

@@ -23,7 +23,7 @@ struct Arguments {
     list: Option<PathBuf>,
     /// The tool that compares rows with .eh_frame
     #[arg(long)]
-    sframe_tool: Option<PathBuf>,
+    tool_path: Option<PathBuf>,
     files: Vec<PathBuf>,
 }
 
@@ -77,9 +77,9 @@ fn progress(inputs: &[Input]) -> Result<ProgressBar> {
     Ok(ProgressBar::new(addresses).with_style(style))
 }
 
-fn line(name: &str, report: &Report, has_sframe_tool: bool) -> Vec<String> {
+fn line(name: &str, report: &Report, has_tool_path: bool) -> Vec<String> {
     let pcs = |agreement: &Agreement| format!("{} / {}", agreement.equal, agreement.known_total());
-    let missing = if has_sframe_tool {
+    let missing = if has_tool_path {
         "no .eh_frame"
     } else {
         "SKIP"
@@ -135,7 +135,7 @@ fn print_known<'a>(
 fn run() -> Result<u64> {
     let arguments = Arguments::parse();
     let inputs = inputs(&arguments)?;
-    let tool = arguments.sframe_tool.as_deref();
+    let tool = arguments.tool_path.as_deref();
     let progress = progress(&inputs)?;
     let mut reports = Vec::new();
     let mut unexplained = 0;
@@ -166,11 +166,11 @@ fn run() -> Result<u64> {
         "DWARF places equal / known",
     ];
     let mut lines = vec![titles.map(String::from).to_vec()];
-    let has_sframe_tool = arguments.sframe_tool.is_some();
+    let has_tool_path = arguments.tool_path.is_some();
     lines.extend(
         reports
             .iter()
-            .map(|(name, report)| line(name, report, has_sframe_tool)),
+            .map(|(name, report)| line(name, report, has_tool_path)),
     );
     print!("{}", table::format(&lines, 2));
     let reports = reports.iter().map(|(_, report)| report);
@@ -185,7 +185,7 @@ fn run() -> Result<u64> {
         reports.map(|report| &report.simple_frame),
     );
     if tool.is_none() {
-        println!("SKIP: comparison with DWARF: --sframe-tool does not name the tool for it");
+        println!("SKIP: comparison with DWARF: --tool does not name the tool for it");
     }
     Ok(unexplained)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `sframe check`: what will the kernel make of a file, and is it right?
+//! `unwind-tables check`: what will the kernel make of a file, and is it right?
 
 mod eh_frame;
 mod sframe;

@@ -29,7 +29,7 @@ impl Drop for File {
 }
 
 pub fn sframe(arguments: &[&str], files: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sframe"))
+    Command::new(env!("CARGO_BIN_EXE_unwind-tables"))
         .args(arguments)
         .args(files)
         .output()

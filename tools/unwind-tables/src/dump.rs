@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `sframe dump`: what a table says, or what the tables say about an address.
+//! `unwind-tables dump`: what a table says, or what the tables say about an address.
 
 mod lookup;
 

@@ -142,12 +142,12 @@ fn compare<A: Arch>(elf: &Elf<'_>, outcome: &mut Outcome) -> Result<()> {
 }
 
 /// The files in some directories and one level below them: all, if the environment has
-/// SFRAME_TEST_FILES=all, or some of them.
+/// UNWIND_TEST_FILES=all, or some of them.
 fn files(directories: &[&str]) -> Vec<PathBuf> {
-    let all = match std::env::var("SFRAME_TEST_FILES").as_deref() {
+    let all = match std::env::var("UNWIND_TEST_FILES").as_deref() {
         Err(_) => false,
         Ok("all") => true,
-        Ok(other) => panic!("SFRAME_TEST_FILES is {other}, not all"),
+        Ok(other) => panic!("UNWIND_TEST_FILES is {other}, not all"),
     };
     let entries = |directory: &Path| {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `sframe dump --pc`: what the kernel finds for an address, in each of the tables.
+//! `unwind-tables dump --pc`: what the kernel finds for an address, in each of the tables.
 
 use std::io::Write;
 

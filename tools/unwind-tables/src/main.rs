@@ -140,7 +140,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => 2.into(),
         Err(error) => {
             // Nothing is left to say it with if that fails.
-            let _ = writeln!(io::stderr(), "sframe: {error:#}");
+            let _ = writeln!(io::stderr(), "unwind-tables: {error:#}");
             2.into()
         }
     }
