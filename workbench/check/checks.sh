@@ -95,7 +95,7 @@ part_vm() {
 	check "guest: the demonstration" demonstration
 	stock python3 sort throw
 	stock_gdb 40 bash throw
-	walks 100
+	walks 60
 	check "guest: costs" "$WORKBENCH/measure/bench" --series &&
 		within_limits
 }
@@ -143,7 +143,7 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 	enter "$WORKBENCH/vm/boot" --timeout "$2" \
 		--append "no5lvl kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables*" \
 		"selftests-$1" "$(kernel_dir "$1")" \
-		env "DAMAGE_STEP=${DAMAGE_STEP-1}" "RACE_SECONDS=${RACE_SECONDS-60}" "RANDOM_SECONDS=${RANDOM_SECONDS-60}" \
+		env "DAMAGE_STEP=${DAMAGE_STEP-5}" "RACE_SECONDS=${RACE_SECONDS-60}" "RANDOM_SECONDS=${RANDOM_SECONDS-60}" \
 		"${guest[@]}" "$BUILD/selftests" "$OUT/selftests-$1" "${@:3}"
 }
 
@@ -199,6 +199,9 @@ part_long() {
 	check "bench" "$WORKBENCH/measure/bench" &&
 		within_limits
 	check "kselftests build" inside install_selftests || return
+	DAMAGE_STEP=1 check "guest: each byte of a table damaged" selftests series 3600 \
+		--override-timeout 3600 --test unwind_user:sframe_test
+	count_guest series
 	check "kernel without Rust builds" "$WORKBENCH/vm/kernel" off
 	check "no warnings in that build" no_warnings "$logs/build-off.log"
 	# Frame pointers work as ever, and the moment is right. What needs tables is
