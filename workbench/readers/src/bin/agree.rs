@@ -22,7 +22,7 @@ struct Arguments {
     #[arg(long)]
     list: Option<PathBuf>,
     /// The tool that compares rows with .eh_frame
-    #[arg(long)]
+    #[arg(long = "tool")]
     tool_path: Option<PathBuf>,
     files: Vec<PathBuf>,
 }
