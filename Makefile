@@ -8,11 +8,11 @@
 WB     := workbench
 LOCKED := $(WB)/locked
 JOBS   ?= $(shell nproc)
-export JOBS
+export JOBS COMMAND
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run check check-host check-vm check-long agree fuzz bench bench-host bench-limits \
+.PHONY: help run profile check check-host check-vm check-long agree fuzz bench bench-host bench-limits \
 	bench-tables bench-waits tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
@@ -22,6 +22,7 @@ help: ## list the targets
 	@sed -n 's/^# \([A-Z_]*\)= *\(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 # KDIR=         a kernel tree of your own to put the series on; it is only read
+# COMMAND=      what `profile' runs, a line for bash
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
 # UNWIND_CACHE= where downloads are kept (default: ~/.cache/linux-unwind-tables)
@@ -32,6 +33,9 @@ help: ## list the targets
 
 run: ## build everything and show it at work, in a virtual machine
 	@$(LOCKED) $(WB)/demo/run
+
+profile: ## a flame graph of a program of yours, in that machine: COMMAND='program argument...'
+	@$(LOCKED) $(WB)/demo/profile "$$COMMAND"
 
 check: ## check-host and check-vm
 	@$(LOCKED) $(WB)/check/run host vm

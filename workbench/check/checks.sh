@@ -93,6 +93,7 @@ part_vm() {
 	check "guest: all that is to be known at a uprobe" uprobe_sample
 	check "guest: perf, old and new" both_perfs series 90
 	check "guest: the demonstration" demonstration
+	check "guest: a program of one's own" own_program
 	stock python3 sort throw
 	stock_gdb 40 bash throw
 	walks 60
@@ -178,6 +179,13 @@ demonstration() {
 		bad += !(NF == 9 && $8 == "samples:" && $3 < 10 && $6 >= 99 && $9 >= 2000)
 		print "judged: " $0
 	} END { exit !(n == 2 && !bad) }' "$logs/demo.report" || { echo "not as it should be"; return 1; }
+}
+
+# As a user profiles one: there is a graph of it, and what fails is shown, too.
+own_program() {
+	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
+	grep -q '_PyEval_EvalFrame' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = end ] &&
+		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "not as it should be"; return 1; }
 }
 
 # --- What takes long ---

@@ -3,7 +3,7 @@
 //! Judges and shows the stacks that perf recorded.
 //!
 //! `stacks report` compares two recordings of the same program: one without
-//! unwind tables, and one with them.
+//! unwind tables, and one with them.  `stacks graph` draws one of any program.
 
 mod flame;
 mod profile;
@@ -20,6 +20,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 
 use profile::Profile;
+use script::Sample;
 
 /// Judge and show the stacks that perf recorded.
 #[derive(Parser)]
@@ -38,6 +39,9 @@ enum Command {
     /// every one.  Depths are in user frames, the mean over all samples; 'unknown' is the share
     /// of user frames without a function's name.  Recordings without samples of the program are an error, either of them.
     Report(Report),
+
+    /// Draw a flame graph of a recording.
+    Graph(Graph),
 }
 
 #[derive(Args)]
@@ -77,9 +81,25 @@ struct Report {
     prefix: String,
 }
 
+#[derive(Args)]
+struct Graph {
+    /// What 'perf script' printed.
+    #[arg(long, value_name = "FILE")]
+    script: PathBuf,
+
+    /// What stands above the graph.
+    #[arg(long, value_name = "TEXT")]
+    title: String,
+
+    /// The image to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Report(report) => report.run(),
+        Command::Graph(graph) => graph.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -117,11 +137,7 @@ impl Report {
     }
 
     fn profile<'a>(&'a self, path: &Path, text: &'a str) -> Result<Profile<'a>> {
-        let samples =
-            script::parse(text).with_context(|| format!("cannot read {}", path.display()))?;
-        if samples.is_empty() {
-            bail!("{} holds no samples", path.display());
-        }
+        let samples = samples(path, text)?;
 
         let others: BTreeSet<_> = samples.iter().map(|sample| sample.comm).collect();
         let samples: Vec<_> = samples
@@ -140,11 +156,30 @@ impl Report {
     }
 
     fn graph(&self, name: &str, title: &str, profile: &Profile<'_>) -> Result<()> {
-        let path = self.out.join(name);
-        let svg = flame::graph(title, &profile.samples)
-            .with_context(|| format!("cannot draw {}", path.display()))?;
-        fs::write(&path, svg).with_context(|| format!("cannot write {}", path.display()))
+        draw(&self.out.join(name), title, &profile.samples)
     }
+}
+
+impl Graph {
+    fn run(&self) -> Result<()> {
+        let text = read(&self.script)?;
+        draw(&self.out, &self.title, &samples(&self.script, &text)?)
+    }
+}
+
+/// The samples in what 'perf script' printed, of which there must be some.
+fn samples<'a>(path: &Path, text: &'a str) -> Result<Vec<Sample<'a>>> {
+    let samples = script::parse(text).with_context(|| format!("cannot read {}", path.display()))?;
+    if samples.is_empty() {
+        bail!("{} holds no samples", path.display());
+    }
+    Ok(samples)
+}
+
+fn draw(path: &Path, title: &str, samples: &[Sample<'_>]) -> Result<()> {
+    let svg =
+        flame::graph(title, samples).with_context(|| format!("cannot draw {}", path.display()))?;
+    fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Reads a file, whatever bytes the names in it are made of.
