@@ -16,7 +16,8 @@ part_host() {
 	check "rustfmt" inside rustfmt_clean
 	check "kernel-doc" inside kernel_doc
 	check "documentation lists each reason" inside documented_reasons
-	check "manual page" enter mandoc -T lint -W warning "$TOP/tools/unwind-tables/unwind-tables.1"
+	check "manual pages" enter mandoc -T lint -W warning "$TOP/tools/unwind-tables/unwind-tables.1" \
+		"$TOP/tools/unwind-jit/unwind_jit.3" "$TOP/tools/unwind-register/unwind-register.7"
 	check "shellcheck" inside shellcheck_scripts
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
 	check "host tools: rustfmt" enter "$WORKBENCH/host/build" fmt --check
@@ -26,6 +27,7 @@ part_host() {
 		check "parser and host tools" enter "$WORKBENCH/host/build" test -- --nocapture
 	count cargo "parser and host tools" "$logs/check-parser-and-host-tools.log"
 	part_tables
+	part_jit
 	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
 	check "no warnings in that build" no_warnings "$logs/build-series.log"
 	check "tables of the vDSO" inside vdso_tables
@@ -55,6 +57,19 @@ part_tables() {
 	check "fuzz: rustfmt" enter cargo fmt --check --manifest-path "$WORKBENCH/fuzz/Cargo.toml"
 	check "fuzz: clippy" "$WORKBENCH/fuzz/run" clippy
 	check "fuzz: inputs that were kept" "$WORKBENCH/fuzz/run" replay
+}
+
+# The library for JIT compilers: the tables that it writes, read by others.
+part_jit() {
+	check "unwind-jit: rustfmt" in_crate fmt --check
+	check "unwind-jit: clippy" in_crate clippy --locked --all-targets -- -D warnings
+	PROPTEST_RNG_SEED=1 check "unwind-jit: tests" in_crate test --locked
+	count cargo "unwind-jit: tests" "$logs/check-unwind-jit--tests.log"
+}
+
+in_crate() { # CARGO-ARGUMENT...
+	enter bash -c 'cd "$1" && shift && exec env CARGO_TARGET_DIR="$1" cargo "${@:2}"' \
+		in_crate "$TOP/tools/unwind-jit/crate" "$BUILD/unwind-jit" "$@"
 }
 
 # It says SKIP of a reader that it does not find.

@@ -61,7 +61,7 @@ pub fn kind<A: Arch>(found: Result<Rule, Error>, expected: &Expected) -> Option<
         return (expected.signal && expected.cfa == cfa).then_some(Kind::SignalFrame);
     }
     is_equal::<A>(&rule, expected).then(|| match rule.cfa() {
-        _ if rule.is_cfa_above() => Kind::Above,
+        _ if rule.cfa_above() != 0 => Kind::Above,
         Value::Register(Register::Other(_), _) => Kind::OtherRegister,
         Value::Register(..) => Kind::Usual,
         _ => Kind::AtRegister,
@@ -82,9 +82,9 @@ fn is_unsupported(cause: Unsupported, expected: &Expected) -> bool {
 }
 
 fn is_equal<A: Arch>(rule: &Rule, expected: &Expected) -> bool {
-    let (cfa, base) = match rule.is_cfa_above() {
-        true => (Said::Above(rule.cfa()), None),
-        false => (Said::Value(rule.cfa()), Some(rule.cfa())),
+    let (cfa, base) = match rule.cfa_above() {
+        0 => (Said::Value(rule.cfa()), Some(rule.cfa())),
+        above => (Said::Above(rule.cfa(), above), None),
     };
     let ra = cfi::normal::<A>(rule.ra(), A::RA as u16, base);
     let fp = cfi::normal::<A>(rule.fp(), A::FP as u16, base);

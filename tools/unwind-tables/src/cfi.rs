@@ -23,8 +23,8 @@ type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
     Value(Value),
-    /// A word above that.
-    Above(Value),
+    /// So many bytes above that.
+    Above(Value, i32),
     /// Something that a table has no words for: CFA + offset, a register it cannot name.
     Other,
     Undefined,
@@ -310,8 +310,9 @@ impl<A: Arch> Evaluator<'_, '_, A> {
         let value = match term {
             Some(Term::Register(number, offset)) => at::<A>(number, offset, Value::Register),
             Some(Term::AtRegister(number, offset)) => at::<A>(number, offset, Value::AtRegister),
-            Some(Term::AboveAtRegister(number, offset)) => {
-                return at::<A>(number, offset, Value::AtRegister).map_or(Said::Other, Said::Above);
+            Some(Term::AboveAtRegister(number, offset, above)) => {
+                return at::<A>(number, offset, Value::AtRegister)
+                    .map_or(Said::Other, |value| Said::Above(value, above.into()));
             }
             _ => None,
         };

@@ -19,8 +19,8 @@ pub enum Term {
     /// A register, or what is at it, and an offset.
     Register(u16, i64),
     AtRegister(u16, i64),
-    /// A word above what is at a register and an offset.
-    AboveAtRegister(u16, i64),
+    /// What is at a register and an offset, and whole words above that, in bytes.
+    AboveAtRegister(u16, i64, u8),
     /// CFA + offset.
     Cfa(i64),
 }
@@ -44,8 +44,8 @@ impl Term {
                 Some(Self::Cfa(a.wrapping_add(b as i64)))
             }
             (term @ Self::AtRegister(..), Self::Number(0)) => Some(term),
-            (Self::AtRegister(register, at), Self::Number(8)) => {
-                Some(Self::AboveAtRegister(register, at))
+            (Self::AtRegister(register, at), Self::Number(above @ 8..=120)) if above % 8 == 0 => {
+                Some(Self::AboveAtRegister(register, at, above as u8))
             }
             _ => None,
         }

@@ -25,7 +25,7 @@ pub fn value<A: Arch>(value: Value) -> String {
     }
 }
 
-/// A rule: `cfa=sp+16 ra=c-8 fp=u`. `cfa=(sp+8)+8` is a word above what is there.
+/// A rule: `cfa=sp+16 ra=c-8 fp=u`. `cfa=(sp+8)+8` is 8 bytes above what is there.
 pub fn rule<A: Arch>(rule: &Rule) -> String {
     let mut text = if rule.is_outermost() {
         "outermost".into()
@@ -35,7 +35,10 @@ pub fn rule<A: Arch>(rule: &Rule) -> String {
         format!(
             "cfa={}{} ra={} fp={}{}",
             value::<A>(rule.cfa()),
-            if rule.is_cfa_above() { "+8" } else { "" },
+            match rule.cfa_above() {
+                0 => String::new(),
+                above => format!("+{above}"),
+            },
             value::<A>(rule.ra()),
             value::<A>(rule.fp()),
             if rule.is_signal() { " signal" } else { "" },
@@ -107,14 +110,16 @@ mod tests {
             Value::Register(Register::Other(3), 0),
         );
 
+        let above = flexible.unwrap().with_cfa_above(80);
+
         assert_eq!(rule::<Amd64>(&frame.unwrap()), "cfa=sp+16 ra=c-8 fp=u");
         assert_eq!(
             rule::<Amd64>(&flexible.unwrap()),
             "cfa=(fp-16) ra=c-8 fp=rbx+0"
         );
         assert_eq!(
-            rule::<Amd64>(&flexible.unwrap().with_cfa_above(true).with_signal(true)),
-            "cfa=(fp-16)+8 ra=c-8 fp=rbx+0 signal"
+            rule::<Amd64>(&above.unwrap().with_signal(true)),
+            "cfa=(fp-16)+80 ra=c-8 fp=rbx+0 signal"
         );
         assert_eq!(rule::<Amd64>(&Rule::outermost()), "outermost");
         assert_eq!(

@@ -74,13 +74,14 @@ pub(crate) fn check_rule<A: Arch>(rule: Rule, in_register: bool) {
     match Rule::frame(cfa, ra, fp) {
         Some(frame) => {
             let again = frame
-                .with_cfa_above(rule.is_cfa_above())
+                .with_cfa_above(rule.cfa_above())
+                .unwrap()
                 .with_signal(rule.is_signal())
                 .with_signed_ra(rule.signed_ra());
             assert_eq!(again, rule);
             assert!(!rule.is_outermost());
             assert!(ra != Value::Unchanged || in_register);
-            assert!(!rule.is_cfa_above() || matches!(cfa, Value::AtRegister(..)));
+            assert!(rule.cfa_above() == 0 || matches!(cfa, Value::AtRegister(..)));
         }
         None => {
             let outermost = Rule::outermost().with_signal(rule.is_signal());

@@ -14,6 +14,7 @@ use super::{
 /// flags, the byte that says where the CFA is, and its offset in the most significant half, all as
 /// a [`Rule`] has them. Between these, in 16 bits, is the offset from the CFA to where the frame
 /// pointer was saved, 0 if it was not. The return address is just below the CFA. C applies it, too.
+/// Where the CFA is above what its source says, both numbers share the most significant half.
 ///
 /// # Invariants
 ///
@@ -39,9 +40,6 @@ impl Packed {
     const SOURCE: u32 = 8;
     const FP: u32 = 16;
     const CFA: u32 = 32;
-    /// Where calls of the architectures that the kernel walks stacks of leave the return address.
-    const RA: i32 = -8;
-
     /// That no table says anything of an address.
     pub(crate) const NOTHING: Self = Self(Self::KNOWN);
 
@@ -54,12 +52,16 @@ impl Packed {
         const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
         let ([cfa_offset, ra_offset, fp_offset], [cfa, ra, fp, flags]) = rule.parts();
         let short = i16::try_from(fp_offset).ok()?;
+        let (cfa_offset, ra_offset) = match flags & Rule::CFA_ABOVE {
+            0 => (cfa_offset.cast_unsigned(), ra_offset),
+            _ => (Self::both(cfa_offset, ra_offset)?, Rule::RA),
+        };
 
         // What says nothing of registers, or where usual frames have what they have saved.
         let fits = match (cfa, fp) {
             (UNCHANGED, _) => true,
-            (_, UNCHANGED) => ra == AT_CFA && ra_offset == Self::RA,
-            (_, AT_CFA) => ra == AT_CFA && ra_offset == Self::RA && short != 0,
+            (_, UNCHANGED) => ra == AT_CFA && ra_offset == Rule::RA,
+            (_, AT_CFA) => ra == AT_CFA && ra_offset == Rule::RA && short != 0,
             _ => false,
         };
         let is_near = fp == UNCHANGED || (-Self::NEAR..=-8).contains(&short);
@@ -76,8 +78,16 @@ impl Packed {
                 | u64::from(flags) << Self::FLAGS
                 | u64::from(cfa) << Self::SOURCE
                 | u64::from(short.cast_unsigned()) << Self::FP
-                | u64::from(cfa_offset.cast_unsigned()) << Self::CFA,
+                | u64::from(cfa_offset) << Self::CFA,
         ))
+    }
+
+    /// The offset of the CFA's source, and how far above the CFA is.
+    fn both(offset: i32, above: i32) -> Option<u32> {
+        let [a, b] = i16::try_from(offset).ok()?.to_le_bytes();
+        let [c, d] = i16::try_from(above).ok()?.to_le_bytes();
+
+        Some(u32::from_le_bytes([a, b, c, d]))
     }
 
     /// The word, for C.
@@ -99,12 +109,19 @@ impl Packed {
         if source == 0 {
             return (flags != 0).then(|| Rule::without_rows(flags));
         }
-        let cfa = Value::from_source(source, self.0.wrapping_shr(Self::CFA) as i32);
+        let offset = self.0.wrapping_shr(Self::CFA) as i32;
+        let (offset, above) = match flags & Rule::CFA_ABOVE {
+            0 => (offset, 0),
+            _ => ((offset as i16).into(), offset.wrapping_shr(16)),
+        };
+        let cfa = Value::from_source(source, offset);
         let fp = match self.0.wrapping_shr(Self::FP) as i16 {
             0 => Value::Unchanged,
             offset => Value::AtCfa(offset.into()),
         };
 
-        Rule::frame(cfa, Value::AtCfa(Self::RA), fp).map(|rule| rule.with_flags(flags))
+        Rule::frame(cfa, Value::AtCfa(Rule::RA), fp)?
+            .with_cfa_above(above)
+            .map(|rule| rule.with_flags(flags))
     }
 }

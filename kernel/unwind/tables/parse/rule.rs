@@ -17,6 +17,8 @@ use core::mem::offset_of;
 /// - An offset whose source is [`Source::UNCHANGED`] is zero.
 /// - The CFA's source is [`Source::UNCHANGED`] if and only if the flags have [`Rule::OUTERMOST`] or
 ///   [`Rule::NO_ROWS`], else a register or what one points to.
+/// - If the flags have [`Rule::CFA_ABOVE`], the CFA's source is what a register points to, and that
+///   of the return address is [`Source::AT_CFA`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Rule {
@@ -152,8 +154,12 @@ impl Rule {
     const SIGNED: u8 = 1 << 3;
     /// Flag: with key B.
     const KEY_B: u8 = 1 << 4;
-    /// Flag: the CFA is 8 bytes above where its source and offset are.
+    /// Flag: the CFA is above what its source and offset say, by the offset of the return address.
+    /// That itself is just below the CFA.
     pub(crate) const CFA_ABOVE: u8 = 1 << 5;
+
+    /// Where the return address is, from the CFA, if its offset says something else.
+    pub(super) const RA: i32 = -8;
 
     /// There is no caller: the stack ends here, complete.
     pub(crate) const fn outermost() -> Self {
@@ -214,9 +220,19 @@ impl Rule {
         self.with_flags(if signal { Self::SIGNAL } else { 0 })
     }
 
-    /// The same rule, with a CFA 8 bytes above what is at a register.
-    pub(crate) fn with_cfa_above(self, above: bool) -> Self {
-        self.with_flags(if above { Self::CFA_ABOVE } else { 0 })
+    /// The same rule, with a CFA that many bytes above what is at a register.
+    ///
+    /// None if the CFA is not there, or the return address not just below it.
+    pub(crate) fn with_cfa_above(mut self, above: i32) -> Option<Self> {
+        if above == 0 {
+            return Some(self);
+        }
+        if !matches!(self.cfa(), Value::AtRegister(..)) || self.ra() != Value::AtCfa(Self::RA) {
+            return None;
+        }
+        // INVARIANT: Both values are where they have to be.
+        self.ra_offset = above;
+        Some(self.with_flags(Self::CFA_ABOVE))
     }
 
     /// The same rule, with a return address that is signed.
@@ -238,9 +254,12 @@ impl Rule {
         self.flags() & Self::SIGNAL != 0
     }
 
-    /// Whether the CFA is 8 bytes above what [`Rule::cfa`] says.
-    pub(crate) fn is_cfa_above(&self) -> bool {
-        self.flags() & Self::CFA_ABOVE != 0
+    /// How many bytes above what [`Rule::cfa`] says the CFA is.
+    pub(crate) fn cfa_above(&self) -> i32 {
+        match self.flags() & Self::CFA_ABOVE {
+            0 => 0,
+            _ => self.ra_offset,
+        }
     }
 
     /// Whether the return address is signed, and how.
@@ -272,7 +291,10 @@ impl Rule {
     pub(crate) fn ra(&self) -> Value {
         let [_, source, ..] = self.sources.to_ne_bytes();
 
-        Value::from_source(source, self.ra_offset)
+        match self.flags() & Self::CFA_ABOVE {
+            0 => Value::from_source(source, self.ra_offset),
+            _ => Value::AtCfa(Self::RA),
+        }
     }
 
     /// The caller's frame pointer.

@@ -260,7 +260,7 @@ pub(crate) enum Arch {
 pub(crate) struct Expected {
     what: What,
     signal: bool,
-    above: bool,
+    above: i32,
     key: Option<Key>,
 }
 
@@ -278,7 +278,7 @@ const fn expected(what: What) -> Expected {
     Expected {
         what,
         signal: false,
-        above: false,
+        above: 0,
         key: None,
     }
 }
@@ -308,12 +308,9 @@ impl Expected {
         }
     }
 
-    /// The same, with a CFA 8 bytes above.
-    const fn above(self) -> Self {
-        Self {
-            above: true,
-            ..self
-        }
+    /// The same, with a CFA that many bytes above.
+    const fn above(self, above: i32) -> Self {
+        Self { above, ..self }
     }
 
     /// The same, with a signed return address.
@@ -340,6 +337,7 @@ impl Expected {
 
         Ok(rule
             .with_cfa_above(self.above)
+            .ok_or(Error::Budget)?
             .with_signal(self.signal)
             .with_signed_ra(self.key))
     }

@@ -207,6 +207,82 @@ TEST_F(scene, cfa_above)
 	EXPECT_END(COMPLETE);
 }
 
+/* It is stored in a frame that has more above that. */
+TEST_F(scene, cfa_far_above)
+{
+	/* breg7 16, deref, plus_uconst 80; the frame pointer at CFA - 24 */
+	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 80, SAVED(RBP), 3);
+	EH_CFI(DEF_CFA, RBP, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	WORD(0x10) = AT(0x200);
+	WORD(0x248) = RETURN(1);
+	WORD(0x238) = AT(0x300);
+	WORD(0x308) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_END(COMPLETE);
+}
+
+/*
+ * Two stacks that call each other, as OCaml's runtime does: the one that is called
+ * stores the other's stack pointer, or has it in a register. Above or below, that is
+ * no guess.
+ */
+TEST_F(scene, stacks_by_turns)
+{
+	unsigned long *below = scene_memory(PAGE);
+
+	ASSERT_NE(NULL, below);
+	ASSERT_LT((unsigned long)below, AT(0));
+	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 8, 0x06, 0x23, 8);
+	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 80);
+	EH_CFI(DEF_CFA, RBX, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	WORD(0x08) = (unsigned long)&below[0];
+	below[0] = RETURN(1);
+	below[3] = AT(0x100);
+	WORD(0x148) = RETURN(2);
+	REGS.bx = (unsigned long)&below[16];
+	below[17] = RETURN(3);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	EXPECT_END(COMPLETE);
+	EXPECT_FALSE(self->scene.chain.guessed);
+
+	/* Below, on the same stack, nobody called. */
+	WORD(0x08) = AT(-0x80);
+	WORD(-0x80) = RETURN(1);
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME);
+	/* Nor where there is no code to return to, or no stack. */
+	WORD(0x08) = (unsigned long)&below[0];
+	below[0] = AT(0);
+	EXPECT_NO_CALLERS();
+	below[0] = RETURN(1);
+	ASSERT_EQ(0, mprotect(below, PAGE, PROT_READ));
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME);
+	ASSERT_EQ(0, munmap(below, PAGE));
+	EXPECT_NO_CALLERS();
+	EXPECT_END(BAD_FRAME);
+}
+
+/* Such a stack ends, if only where the kernel has no more room. */
+TEST_F(scene, stacks_in_a_circle)
+{
+	unsigned long *below = scene_memory(PAGE);
+
+	ASSERT_NE(NULL, below);
+	ASSERT_LT((unsigned long)below, AT(0));
+	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 8, 0x06, 0x23, 8);
+	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 80);
+	WORD(0x08) = (unsigned long)&below[0];
+	below[0] = RETURN(1);
+	below[3] = AT(-0x50);
+	WORD(-0x08) = RETURN(0);
+	EXPECT_EQ(NULL, scene_sample(&self->scene));
+	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	EXPECT_END(DEPTH);
+}
+
 /* S without the kernel's frame: the caller's address is exact. */
 TEST_F(scene, signal_without_a_frame)
 {

@@ -507,25 +507,22 @@ static int sample_example(struct example_call *call)
 TEST_F(verdict, the_published_example)
 {
 	__u8 *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	__u8 *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
+	struct unwind_jit *region = unwind_jit_open(code, PAGE, 0);
 	struct example_call call = { .code = code };
-	struct unwind_table table;
 
-	ASSERT_TRUE(code != MAP_FAILED && memory != MAP_FAILED);
-	for (int i = 0; i < 2; i++)
-		memcpy(code + functions[i].place, functions[i].code, functions[i].size);
-	ASSERT_EQ(0, mprotect(code, PAGE, PROT_READ | PROT_EXEC));
-	table = ranges(code, PAGE, memory, write_table(memory, code, 2) - memory);
-	ASSERT_EQ(0, do_register(&table));
+	ASSERT_NE(MAP_FAILED, code);
+	ASSERT_NE(NULL, region);
+	/* The first one is published, and the second one appended. */
+	ASSERT_EQ(1, compile(region, code, &functions[0]));
+	ASSERT_EQ(0, unwind_jit_publish(region));
+	ASSERT_EQ(0, compile(region, code, &functions[1]));
 	for (unsigned int i = 0; i < ARRAY_SIZE(instructions); i++) {
 		call.at = instructions[i].at;
 		EXPECT_EQ(instructions[i].times, sample_example(&call)) TH_LOG("byte %u", call.at);
 	}
-	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&table).state);
 
 	/* Without the table, no stack of these is good. */
-	ASSERT_EQ(0, do_unregister(&table));
+	unwind_jit_close(region);
 	for (unsigned int i = 0; i < ARRAY_SIZE(instructions); i++) {
 		call.at = instructions[i].at;
 		EXPECT_EQ(-1, sample_example(&call)) TH_LOG("byte %u", call.at);

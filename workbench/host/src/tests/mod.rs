@@ -107,7 +107,7 @@ fn is_possible(arch: Arch, rule: &Rule) -> bool {
         && matches!(rule.cfa(), Value::Register(..) | Value::AtRegister(..))
         && (arch != Arch::Amd64 || rule.ra() != Value::Unchanged)
         && (arch == Arch::AArch64 || rule.signed_ra().is_none())
-        && (!rule.is_cfa_above() || matches!(rule.cfa(), Value::AtRegister(..)))
+        && (rule.cfa_above() == 0 || matches!(rule.cfa(), Value::AtRegister(..)))
 }
 
 /// Reads all functions and rows of the table `bytes` that stands at `base`, one after the other.

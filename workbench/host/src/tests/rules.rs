@@ -68,7 +68,6 @@ fn packed() {
         [
             rule,
             rule.with_signal(true),
-            rule.with_cfa_above(true),
             rule.with_signed_ra(Some(Key::B)),
         ]
     };
@@ -116,9 +115,9 @@ fn packed() {
             }
         }
     }
-    // Of 68 places of the CFA with 10 offsets and 7 of the frame pointer, with 4 kinds of flags; of
+    // Of 68 places of the CFA with 10 offsets and 7 of the frame pointer, with 3 kinds of flags; of
     // two registers, and with 4 places near the CFA, without flags.
-    assert_eq!((fit, usual), (680 * 7 * 4, 20 * 4));
+    assert_eq!((fit, usual), (680 * 7 * 3, 20 * 4));
     for rule in [Rule::outermost(), Rule::signal_frame()] {
         assert_eq!(Packed::new(&rule).and_then(Packed::rule), Some(rule));
     }
@@ -128,6 +127,44 @@ fn packed() {
         Packed::from_word(Packed::NOTHING.word()),
         Some(Packed::NOTHING)
     );
+}
+
+/// A CFA is above what is at a register alone, with the return address below it.
+#[test]
+fn cfa_above() {
+    let offsets = [0, -8, 8, 32767, -32768, 32768, -32769];
+    let saved = [Value::Unchanged, Value::AtCfa(-24)];
+    let mut fit = 0;
+
+    for cfa in values(&offsets) {
+        for (ra, fp) in [Value::AtCfa(-8), Value::AtCfa(-16)]
+            .into_iter()
+            .flat_map(|ra| saved.map(|fp| (ra, fp)))
+        {
+            let Some(rule) = Rule::frame(cfa, ra, fp) else {
+                continue;
+            };
+            assert_eq!(rule.with_cfa_above(0), Some(rule));
+            for above in [8, 80, 32767, 32768, -8, -32769, i32::MIN] {
+                let possible = matches!(cfa, Value::AtRegister(..)) && ra == Value::AtCfa(-8);
+                let Some(rule) = rule.with_cfa_above(above) else {
+                    assert!(!possible);
+                    continue;
+                };
+                assert!(possible);
+                assert_eq!((rule.cfa(), rule.ra(), rule.fp()), (cfa, ra, fp));
+                assert_eq!(rule.cfa_above(), above);
+                let Some(packed) = Packed::new(&rule) else {
+                    continue;
+                };
+                fit += 1;
+                assert_eq!(packed.rule(), Some(rule));
+                assert_eq!(packed.word() & Packed::USUAL, 0);
+            }
+        }
+    }
+    // Of 34 registers, with 5 offsets, 2 places of the frame pointer, and 4 distances.
+    assert_eq!(fit, 34 * 5 * 2 * 4);
 }
 
 /// As C reads it: see `unwind_user_follow()` in `kernel/unwind/follow.h`.

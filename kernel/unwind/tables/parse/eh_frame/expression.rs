@@ -3,8 +3,8 @@
 //! The expressions that are known: "DWARF Expressions" of the specification, 2.5.
 //!
 //! Nothing is evaluated. These are all that compilers, assemblers and linkers write but for a few
-//! hand-written ones: a register and an offset, what is there, a word above that, and the CFA in a
-//! procedure linkage table.
+//! hand-written ones: a register and an offset, what is there, at most fifteen words above that, and
+//! the CFA in a procedure linkage table.
 
 use super::{
     super::{
@@ -46,7 +46,10 @@ pub(super) fn cfa<A: Abi, R: Reader>(
         match *rest {
             [] => Some(Place::Register(register, offset)),
             [DEREF] => Some(Place::AtRegister(register, offset)),
-            [DEREF, PLUS_UCONST, 8] => Some(Place::AboveAtRegister(register, offset)),
+            // Whole words, of a number of one byte.
+            [DEREF, PLUS_UCONST, above] if above & 0x87 == 0 => {
+                Some(Place::AboveAtRegister(register, offset, above >> 3))
+            }
             _ => None,
         }
     })

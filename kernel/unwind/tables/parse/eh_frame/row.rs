@@ -14,6 +14,9 @@ use super::{
     reason::Unsupported, //
 };
 
+/// How long a word is, in bytes.
+const WORD: i32 = 8;
+
 /// Where a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -27,8 +30,8 @@ pub(crate) enum Place {
     Register(Register, i32),
     /// What is at register + offset.
     AtRegister(Register, i32),
-    /// A word above what is at register + offset.
-    AboveAtRegister(Register, i32),
+    /// So many words above what is at register + offset.
+    AboveAtRegister(Register, i32, u8),
     /// Somewhere that no rule can name.
     Unsupported(Unsupported),
 }
@@ -94,24 +97,24 @@ impl Row {
                     register.ok_or(Unsupported::Register)?,
                     offset.ok_or(Unsupported::Offset)?,
                 ),
-                false,
+                0,
             ),
-            Cfa::Expression(Place::AboveAtRegister(register, offset)) => {
-                (Value::AtRegister(register, offset), true)
-            }
-            Cfa::Expression(place) => (place.value(Unsupported::Cfa)?, false),
+            Cfa::Expression(Place::AboveAtRegister(register, offset, words)) => (
+                Value::AtRegister(register, offset),
+                i32::from(words).wrapping_mul(WORD),
+            ),
+            Cfa::Expression(place) => (place.value(Unsupported::Cfa)?, 0),
         };
         let ra = match self.ra {
             Place::Unchanged if !A::LINK_REGISTER => return Err(Unsupported::ReturnAddress),
             ra => ra.value(Unsupported::ReturnAddress)?,
         };
         let fp = self.fp.value(Unsupported::FramePointer)?;
-        let rule = Rule::frame(cfa, ra, fp).ok_or(Unsupported::Cfa)?;
+        let rule = Rule::frame(cfa, ra, fp)
+            .and_then(|rule| rule.with_cfa_above(above))
+            .ok_or(Unsupported::Cfa)?;
 
-        Ok(rule
-            .with_cfa_above(above)
-            .with_signal(cie.signal)
-            .with_signed_ra(key))
+        Ok(rule.with_signal(cie.signal).with_signed_ra(key))
     }
 }
 

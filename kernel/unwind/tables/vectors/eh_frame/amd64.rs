@@ -179,7 +179,7 @@ const LOOKUPS: &[(u64, Expected)] = &[
     (0x40_107f, OUTERMOST),
     (0x40_1080, frame(reg(10, 0), RA, SAME)),
     (0x40_1084, frame(at_fp(-8), RA, at_fp(0))),
-    (0x40_108c, frame(at_sp(16), RA, reg(12, 0)).above()),
+    (0x40_108c, frame(at_sp(16), RA, reg(12, 0)).above(8)),
     (0x40_1090, frame(fp(32), RA, sp(16))),
     (0x40_109f, frame(fp(32), RA, sp(16))),
     (0x40_10a0, SIGNAL_FRAME),
@@ -202,6 +202,8 @@ const REMEMBER: u64 = 0x40_1014;
 const LAST: u64 = 0x40_103c;
 /// Where a CFA is that of an expression.
 const ALIGNED: u64 = 0x40_1084;
+/// Where the CFA is above that.
+const ABOVE: u64 = 0x40_108c;
 /// In the function whose return is exact.
 const EXACT: u64 = 0x40_10b0;
 /// In the function with a handler.
@@ -334,7 +336,15 @@ const VECTORS: &[Vector] = &[
     with("a register of many bytes", &[(0xb7, &[0x08]), (0xb8, &[0xff; 9]), (0xc1, &[1])], REMEMBER,
         FP_16),
 
-    // Expressions.
+    // Expressions. At 0x132 is how far above the CFA is.
+    with("as much above", &[(0x132, &[0])], ABOVE, frame(at_sp(16), RA, reg(12, 0))),
+    with("far above", &[(0x132, &[0x78])], ABOVE, frame(at_sp(16), RA, reg(12, 0)).above(0x78)),
+    each("part of a word above", 0x132, &[(1, 7), (0x79, 7)], ABOVE,
+        unsupported(Unsupported::Expression)),
+    with("a number of two bytes above", &[(0x12d, &[0x06]), (0x132, &[0x80, 0x01])], ABOVE,
+        unsupported(Unsupported::Expression)),
+    with("above, with another return address", &[(0x133, &[0x05, 0x10, 0x02])], ABOVE,
+        unsupported(Unsupported::Cfa)),
     with("what is at another register", &[(0x128, &[0x75])], ALIGNED,
         frame(at_reg(5, -8), RA, at_fp(0))),
     with("an unknown expression", &[(0x12a, &[0x94])], ALIGNED,

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The search in a table's index is the kernel's, in C.
+
+#[path = "../../../unwind-tables/shim/compile.rs"]
+mod compile;
+
+fn main() {
+    compile::bisect("../../../unwind-tables/shim");
+}
