@@ -109,8 +109,9 @@ part_vm() {
 	check "guest: perf, old and new" both_perfs series 90
 	check "guest: the demonstration" demonstration
 	check "guest: a program of one's own" own_program
-	stock python3 sort throw
+	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
+	luajit
 	walks 60
 	check "guest: costs" "$WORKBENCH/measure/bench" --series &&
 		within_limits
@@ -141,6 +142,20 @@ stock_gdb() { # STOPS [PROGRAM...]
 	rm -f "$OUT/stock-gdb/results.tap"
 	check "guest: whole stacks of stock programs" "$WORKBENCH/stock/compare-run" "$@"
 	[ ! -e "$OUT/stock-gdb/results.tap" ] || count tap host "stock stacks" "$OUT/stock-gdb/results.tap"
+}
+
+# And of LuaJIT, whose generated code it describes itself.
+luajit() {
+	rm -f "$OUT/luajit/results.tap"
+	check "guest: stacks of LuaJIT" "$WORKBENCH/luajit/run"
+	[ ! -e "$OUT/luajit/results.tap" ] || count tap host "luajit" "$OUT/luajit/results.tap"
+}
+
+# And of programs whose tables an auditor of the loader registers.
+registrar() {
+	rm -f "$OUT/registrar/results.tap"
+	check "guest: stacks by unwind-register" "$WORKBENCH/registrar/run"
+	[ ! -e "$OUT/registrar/results.tap" ] || count tap host "registrar" "$OUT/registrar/results.tap"
 }
 
 # And of programs whose libraries have tables, which the kernel finds.
@@ -239,6 +254,7 @@ part_long() {
 	stock_gdb 300
 	walks 550
 	libraries 100
+	registrar
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	DAMAGE_STEP=8 RACE_SECONDS=300 RANDOM_SECONDS=1200 \
 		check "debug guest: KUnit and kselftests" selftests debug 7200 --override-timeout 3600

@@ -7,7 +7,7 @@
 
 # Each takes some seconds under software emulation.
 # shellcheck disable=SC2034 # by those who include this
-PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust)
+PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust menhir)
 
 lines() { # NUMBER
 	awk -v n="$1" 'BEGIN { srand(1); for (i = 0; i < n; i++)
@@ -95,6 +95,28 @@ run_gcc() { gcc -O2 -c -o code.o code.c && g++ -O1 -c -o code2.o code.cc; }
 
 prepare_xz() { lines 60000 >lines; }
 run_xz() { xz -3 -k -T2 lines && xz -dc lines.xz | tail -n 1; }
+
+# A compiler of grammars, in OCaml: its runtime has a stack for C and one of its own.
+prepare_menhir() {
+	local kind
+
+	{
+		printf '%%token NUMBER NAME PLUS TIMES LEFT RIGHT COMMA END STOP\n'
+		printf '%%left PLUS\n%%left TIMES\n%%start <unit> program\n'
+		printf '%%type <unit> all statement value\n'
+		printf '%%token KIND%d\n' {0..79}
+		printf '%%type <unit> list%d\n' {0..79}
+		printf '%%%%\nprogram: all STOP {()}\nall: {()} | all statement {()}\nstatement: value END {()}\n'
+		for kind in {0..79}; do
+			echo "| KIND$kind list$kind END {()}"
+		done
+		for kind in {0..79}; do
+			echo "list$kind: value {()} | list$kind COMMA value {()} | KIND$kind value {()}"
+		done
+		printf 'value: NUMBER {()} | NAME {()} | LEFT value RIGHT {()} | value PLUS value {()} | value TIMES value {()}\n'
+	} >grammar.mly
+}
+run_menhir() { menhir --no-stdlib grammar.mly && wc -l <grammar.ml; }
 
 run_throw() { "$STOCK/throw" 700; }
 

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Whether stacks are right, by what the code calls.
+
+Each frame but the innermost goes on behind a call, and what is called there is the
+function that the next frame is in.
+"""
+
+import collections
+import functools
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "libraries"))
+# pylint: disable=wrong-import-position
+from objects import File   # noqa: E402
+
+LINE = re.compile(r"^ *(?P<address>[0-9a-f]+):\t(?:[0-9a-f]{2} )+ *\t?(?P<what>.*)")
+CALL = re.compile(r"(?:notrack |bnd )*call +(?:(?P<target>[0-9a-f]+) <(?P<name>[^>]*)>|\*)")
+JUMP = re.compile(r"(?:notrack |bnd )*j[a-z]+ +(?:(?P<target>[0-9a-f]+) <|\*)")
+
+# LuaJIT's interpreter, which is hand-written: its parts jump to each other.
+VM, VM_BEGIN, VM_END = "the interpreter", "lj_BC_ISLT", "lj_vm_ffi_call"
+
+# Code that was compiled when the program ran, and what perf calls its file.
+JIT, JIT_OBJECT = "compiled code", re.compile(r"perf-\d+\.map")
+
+# The end of a call to what is in a register or in memory.
+INDIRECT = re.compile(rb".*(\xff[\xd0-\xd7]|\xff[\x10-\x13\x16\x17]|\xff[\x50-\x57].|\xff[\x15\x90-\x97].{4}|"
+                      rb"\xff\x14.{1,5}|\xff\x54..)", re.DOTALL)
+
+# Leads nobody knows where.
+ANYWHERE = "anywhere"
+PLT = "@plt"
+
+# An address, a file's name, the offset in it, and perf's name of the function.
+Frame = collections.namedtuple("Frame", "address object offset symbol")
+PLACE = re.compile(r"(?P<symbol>\S+) \((?:.*/)?(?P<object>[^/]*)\+0x(?P<offset>[0-9a-f]+)\)")
+
+
+def frame_of(address, what):
+    place = PLACE.fullmatch(what)
+    if not place:
+        return Frame(address, "?", 0, "?")
+    return Frame(address, place["object"], int(place["offset"], 16), place["symbol"])
+
+
+def is_jit(frame):
+    return bool(JIT_OBJECT.fullmatch(frame.object))
+
+
+class Program:
+    """A file's functions, what they call where, and to which they jump."""
+
+    def __init__(self, path):
+        self.name, self.file = path.name, File(path, path)
+        self.places = {name: address for address, names in File.symbols(path.read_bytes()).items() for name in names}
+        self.vm = range(self.places.get(VM_BEGIN, 0), self.places.get(VM_END, 0))
+        # By the address behind a call, the address or the name that it leads to.
+        self.calls, self.jumps = {}, collections.defaultdict(set)
+        output = subprocess.run(["objdump", "-d", "--insn-width=16", path], check=True, capture_output=True, text=True)
+        called = None
+        for line in output.stdout.splitlines():
+            found = LINE.match(line)
+            if not found:
+                continue
+            address = int(found["address"], 16)
+            if called is not None:
+                self.calls[address] = called
+            call, jump = CALL.match(found["what"]), JUMP.match(found["what"])
+            called = self.target(call) if call else None
+            function = self.function(address)
+            if jump and jump["target"]:
+                self.jumps[function].add(self.function(int(jump["target"], 16)))
+            elif jump and function != VM:
+                self.jumps[function].add(ANYWHERE)
+
+    @staticmethod
+    def target(call):
+        if call["target"] is None:
+            return ANYWHERE
+        return call["name"] if call["name"].endswith(PLT) else int(call["target"], 16)
+
+    def address(self, frame):
+        """Of a frame in the file, as the file says it."""
+        for start, address, length in self.file.segments:
+            if start <= frame.offset < start + length:
+                return frame.offset - start + address
+        return 0
+
+    @functools.cache
+    def function(self, address):
+        if address in self.vm:
+            return VM
+        for start, at, length in self.file.segments:
+            if at <= address < at + length:
+                return self.file.function(address - at + start)
+        return "?"
+
+    @functools.cache
+    def reached(self, address):
+        """The functions that a call of an address leads to, by jumps of each to the next."""
+        functions = [self.function(address)]
+        for function in functions:
+            functions.extend(self.jumps[function].difference(functions))
+        return set(functions)
+
+
+class Compiled:
+    """The code that was compiled, as the program has left it."""
+
+    def __init__(self, path):
+        self.areas, data, at = [], path.read_bytes(), 0
+        while at < len(data):
+            end = data.index(b"\n", at)
+            start, size = data[at:end].split()
+            self.areas.append((int(start, 16), data[end + 1:end + 1 + int(size)]))
+            at = end + 1 + int(size)
+
+    def called(self, address, base):
+        """Where the call before an address leads to, as the program at BASE says it; or None."""
+        for start, code in self.areas:
+            if start + 8 <= address <= start + len(code):
+                code = code[address - start - 8:address - start]
+                if code[3] == 0xe8:
+                    return address + int.from_bytes(code[4:], "little", signed=True) - base
+                return ANYWHERE if INDIRECT.fullmatch(code) else None
+        return None
+
+
+class Judge:
+    """Of the stacks of a program, with the libraries that are looked into, and what it compiled."""
+
+    def __init__(self, program, libraries, compiled):
+        self.program = program
+        self.programs = {each.name: each for each in [program] + libraries}
+        self.compiled = compiled
+
+    def function(self, frame, behind):
+        """A caller's address is the one that it goes on at, BEHIND its call."""
+        program = self.programs.get(frame.object)
+        if program:
+            return program.function(program.address(frame) - behind)
+        return JIT if is_jit(frame) else frame.symbol
+
+    def functions(self, chain):
+        return [self.function(frame, depth > 0) for depth, frame in enumerate(chain)]
+
+    def wrong(self, chain):
+        """What is wrong with a chain, innermost frame first, or None."""
+        functions = self.functions(chain)
+        base = next((frame.address - self.program.address(frame) for frame in chain
+                     if frame.object == self.program.name), 0)
+        for depth, (callee, caller) in enumerate(zip(chain, chain[1:])):
+            what = self.wrong_call(callee, functions[depth], caller, functions[depth + 1:], base)
+            if what:
+                return f"{what}: {functions[depth]} called by {functions[depth + 1]}"
+        return None
+
+    def wrong_call(self, callee, function, caller, callers, base):
+        program = self.programs.get(caller.object)
+        if program:
+            target = program.calls.get(program.address(caller))
+        elif is_jit(caller):
+            program = self.program
+            # Of code that is gone nobody knows.
+            target = self.compiled.called(caller.address, base) if self.compiled else ANYWHERE
+        elif function in (JIT, VM, "lj_vm_ffi_callback"):
+            # The C library sorts.
+            return None if "work_call_back" in callers else "not a callback"
+        else:
+            return None
+        if target is None:
+            return "not behind a call"
+        if target == ANYWHERE:
+            # A trace has no caller but the interpreter's.
+            return "no direct call" if function == JIT else None
+        if isinstance(target, str):
+            # It may be still on the way, in the PLT.
+            if callee.object == program.name:
+                return None if function.startswith(".plt") else "not in another file"
+            name = target.removesuffix(PLT)
+            program = next((each for each in self.programs.values() if each != program and name in each.places), None)
+            if not program:
+                return None
+            target = program.places[name]
+        reached = program.reached(target)
+        if (function in reached or (function == JIT and VM in reached) or
+                (ANYWHERE in reached and function not in (JIT, VM)) or
+                (callee.object != program.name and any(each.startswith(".plt") for each in reached))):
+            return None
+        return "not what is called"
+
+    def show(self, chain):
+        return " ".join(f"{frame.address:x}:{function}" for frame, function in zip(chain, self.functions(chain)))

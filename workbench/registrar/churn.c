@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Threads open, run and close libraries: churn TURNS BROKEN LIBRARY...
+ *
+ * One of them does so in new namespaces. BROKEN is mapped, and unmapped because another
+ * library is missing. In the end all libraries are opened once
+ * more, and what is mapped and what the kernel knows of it is printed.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define THREADS	3
+#define COUNT	40
+
+typedef int run_function(int (*callback)(int), int count);
+
+static const char *broken;
+static char **paths;
+static int nr_paths, turns;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "churn: %s\n", what);
+	exit(1);
+}
+
+/* Called by the C library that the opened library calls. */
+static int scramble(int number)
+{
+	for (int i = 0; i < 40; i++)
+		number = number * 1103515245 + 12345;
+	return number >> 8 & 0xffff;
+}
+
+static void *open_and_run(const char *path, int apart)
+{
+	void *library = apart ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW) : dlopen(path, RTLD_LAZY);
+	run_function *run;
+
+	if (!library)
+		fail(dlerror());
+	run = (run_function *)dlsym(library, "library_run");
+	if (!run)
+		fail("no function");
+	run(scramble, COUNT);
+	return library;
+}
+
+static void *thread(void *arg)
+{
+	long number = (long)arg;
+
+	for (int turn = 0; turn < turns; turn++) {
+		if (dlopen(broken, RTLD_NOW))
+			fail("a broken library is opened");
+		/* Each namespace has a C library of its own. */
+		if (dlclose(open_and_run(paths[(number + turn) % nr_paths], !number)))
+			fail(dlerror());
+	}
+	return NULL;
+}
+
+static void show(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char line[4096];
+
+	if (!file)
+		fail(path);
+	printf("== %s\n", path);
+	while (fgets(line, sizeof(line), file))
+		fputs(line, stdout);
+	fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[THREADS];
+
+	if (argc < 4)
+		fail("no libraries");
+	turns = atoi(argv[1]);
+	broken = argv[2];
+	paths = argv + 3;
+	nr_paths = argc - 3;
+	for (long i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, thread, (void *)i))
+			fail("no thread");
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+
+	for (int i = 0; i < nr_paths; i++)
+		open_and_run(paths[i], 0);
+	open_and_run(paths[0], 1);
+	open_and_run(paths[1 % nr_paths], 1);
+	show("/proc/self/maps");
+	show("/proc/self/unwind_tables");
+	return 0;
+}
