@@ -112,6 +112,7 @@ part_vm() {
 	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
 	luajit
+	loaders musl
 	walks 60
 	check "guest: costs" "$WORKBENCH/measure/bench" --series &&
 		within_limits
@@ -149,6 +150,13 @@ luajit() {
 	rm -f "$OUT/luajit/results.tap"
 	check "guest: stacks of LuaJIT" "$WORKBENCH/luajit/run"
 	[ ! -e "$OUT/luajit/results.tap" ] || count tap host "luajit" "$OUT/luajit/results.tap"
+}
+
+# And of programs whose dynamic loader registers tables: musl or glibc.
+loaders() { # C-LIBRARY
+	rm -f "$OUT/loaders-$1/results.tap"
+	check "guest: a loader that registers: $1" "$WORKBENCH/loaders/run" "$1"
+	[ ! -e "$OUT/loaders-$1/results.tap" ] || count tap host "loaders: $1" "$OUT/loaders-$1/results.tap"
 }
 
 # And of programs whose tables an auditor of the loader registers.
@@ -254,6 +262,8 @@ part_long() {
 	stock_gdb 300
 	walks 550
 	libraries 100
+	loaders glibc
+	check "guest: costs of loaders that register" "$WORKBENCH/loaders/run" cost
 	registrar
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	DAMAGE_STEP=8 RACE_SECONDS=300 RANDOM_SECONDS=1200 \
