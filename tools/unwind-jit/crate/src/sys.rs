@@ -27,7 +27,7 @@ pub struct Row {
     pub offset: u32,
     /// The CFA, which is the stack pointer before the call, is `base` plus this.
     pub cfa: i32,
-    /// Where the caller's frame pointer is saved, in bytes from the CFA; 0 if it is in its register.
+    /// Where the caller's frame pointer is saved, in bytes from the CFA; 0 if in its register.
     pub fp: i32,
     /// What the CFA is computed from.
     pub base: Base,

@@ -2,9 +2,9 @@
 
 //! What others see of a table while a function is appended.
 //!
-//! The processor stops after each instruction of `unwind_jit_add()`. Each time that something in the
-//! table has changed, it is copied. Then it is searched: as it was at each of these moments, and by
-//! somebody who reads some of it before and some after.
+//! The processor stops after each instruction of `unwind_jit_add()`. Each time that something in
+//! the table has changed, it is copied. Then it is searched: as it was at each of these moments,
+//! and by somebody who reads some of it before and some after.
 
 mod common;
 
@@ -90,7 +90,7 @@ fn watch(bytes: &[u8], act: impl FnOnce()) -> Vec<Vec<u8>> {
     std::mem::take(&mut watch.seen)
 }
 
-/// Reads the table as it was at moment `first`, and from the `switch`th read on as it was at `then`.
+/// Reads the table as it was at moment `first`, and from the `switch`th read on as at `then`.
 fn read_in_two(
     table: &SFrame,
     seen: &[Vec<u8>],

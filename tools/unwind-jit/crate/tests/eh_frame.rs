@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 
-//! The index of an `.eh_frame`, compared with what a linker made, and read with the kernel's reader.
+//! The index of an `.eh_frame`, compared with a linker's, and read with the kernel's reader.
 
 use std::ops::Range;
 
@@ -365,8 +365,8 @@ fn malformed_records_are_refused() {
     for letters in ["eh", "R", "zQR", "zCR"] {
         refused(&with(cie(1, letters, &[0])));
     }
-    // Encodings that the kernel does not read: of variable length, of 2 bytes, relative to something
-    // else, aligned, indirect, none; and those of a personality that cannot be passed.
+    // Encodings that the kernel does not read: of variable length, of 2 bytes, relative to
+    // something else, aligned, indirect, none; and those of a personality that cannot be passed.
     for encoding in [
         0x01, 0x02, 0x09, 0x0a, 0x08, 0x20, 0x3b, 0x40, 0x50, 0x80, 0xff,
     ] {
