@@ -63,7 +63,7 @@ pub struct Place<'a> {
 pub fn expected_text<A: Arch>(expected: &Expected) -> String {
     let said = |said| match said {
         Said::Value(value) => text::value::<A>(value),
-        Said::Above(value) => format!("{}+8", text::value::<A>(value)),
+        Said::Above(value, above) => format!("{}+{above}", text::value::<A>(value)),
         Said::Other => "other".into(),
         Said::Undefined => "undefined".into(),
     };
