@@ -124,53 +124,50 @@ within_limits() {
 	grep 'cheaper' "$logs/check-costs-within-their-limits.log"
 }
 
+# A check whose results are TAP, in out/DIRECTORY/results.tap: count those, too.
+check_results() { # DIRECTORY SHORT-NAME NAME COMMAND...
+	local results=$OUT/$1/results.tap short=$2
+
+	rm -f "$results"
+	check "${@:3}"
+	[ ! -e "$results" ] || count tap host "$short" "$results"
+}
+
 # Whole stacks of real programs, with gdb's at so many stops in each.
 walks() { # STOPS
-	rm -f "$OUT/walks/results.tap"
-	check "guest: whole stacks of real programs" "$WORKBENCH/walks/run" "$1"
-	[ ! -e "$OUT/walks/results.tap" ] || count tap host "stacks" "$OUT/walks/results.tap"
+	check_results walks stacks "guest: whole stacks of real programs" "$WORKBENCH/walks/run" "$1"
 }
 
 # How many stacks of stock programs are complete: all of them if none is named.
 stock() { # [PROGRAM...]
-	rm -f "$OUT/stock/results.tap"
-	check "guest: stock programs" "$WORKBENCH/stock/run" "$@"
-	[ ! -e "$OUT/stock/results.tap" ] || count tap host "stock" "$OUT/stock/results.tap"
+	check_results stock stock "guest: stock programs" "$WORKBENCH/stock/run" "$@"
 }
 
 # Their whole stacks, with gdb's at so many stops in each: all of them if none is named.
 stock_gdb() { # STOPS [PROGRAM...]
-	rm -f "$OUT/stock-gdb/results.tap"
-	check "guest: whole stacks of stock programs" "$WORKBENCH/stock/compare-run" "$@"
-	[ ! -e "$OUT/stock-gdb/results.tap" ] || count tap host "stock stacks" "$OUT/stock-gdb/results.tap"
+	check_results stock-gdb "stock stacks" "guest: whole stacks of stock programs" \
+		"$WORKBENCH/stock/compare-run" "$@"
 }
 
 # And of LuaJIT, whose generated code it describes itself.
 luajit() {
-	rm -f "$OUT/luajit/results.tap"
-	check "guest: stacks of LuaJIT" "$WORKBENCH/luajit/run"
-	[ ! -e "$OUT/luajit/results.tap" ] || count tap host "luajit" "$OUT/luajit/results.tap"
+	check_results luajit luajit "guest: stacks of LuaJIT" "$WORKBENCH/luajit/run"
 }
 
 # And of programs whose dynamic loader registers tables: musl or glibc.
 loaders() { # C-LIBRARY
-	rm -f "$OUT/loaders-$1/results.tap"
-	check "guest: a loader that registers: $1" "$WORKBENCH/loaders/run" "$1"
-	[ ! -e "$OUT/loaders-$1/results.tap" ] || count tap host "loaders: $1" "$OUT/loaders-$1/results.tap"
+	check_results "loaders-$1" "loaders: $1" "guest: a loader that registers: $1" "$WORKBENCH/loaders/run" "$1"
 }
 
 # And of programs whose tables an auditor of the loader registers.
 registrar() {
-	rm -f "$OUT/registrar/results.tap"
-	check "guest: stacks by unwind-register" "$WORKBENCH/registrar/run"
-	[ ! -e "$OUT/registrar/results.tap" ] || count tap host "registrar" "$OUT/registrar/results.tap"
+	check_results registrar registrar "guest: stacks by unwind-register" "$WORKBENCH/registrar/run"
 }
 
 # And of programs whose libraries have tables, which the kernel finds.
 libraries() { # STOPS
-	rm -f "$OUT/libraries/results.tap"
-	check "guest: whole stacks of programs with libraries" "$WORKBENCH/libraries/run" "$1"
-	[ ! -e "$OUT/libraries/results.tap" ] || count tap host "libraries" "$OUT/libraries/results.tap"
+	check_results libraries libraries "guest: whole stacks of programs with libraries" \
+		"$WORKBENCH/libraries/run" "$1"
 }
 
 # With five levels of page tables KASAN takes any interrupt in identify_cpu(),
