@@ -153,7 +153,8 @@ unsigned int __unwind_tables_next(struct mm_struct *mm, unsigned long from,
 unsigned int __unwind_tables_touched(struct mm_struct *mm, unsigned long from,
 				     unsigned long start, unsigned long end,
 				     struct unwind_table_info infos[UNWIND_TABLE_FORMATS]);
-void __unwind_tables_drop(struct mm_struct *mm, unsigned long text_start);
+/* Removes a table of a text; with UNWIND_TABLE_ABSENT all that is known of the text. */
+void __unwind_tables_drop(struct mm_struct *mm, unsigned long text_start, unsigned int format);
 void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
 int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);

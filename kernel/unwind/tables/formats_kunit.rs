@@ -262,6 +262,53 @@ mod tests {
         Ok(())
     }
 
+    /// What a program has registered in the other format stays.
+    #[test]
+    fn one_is_unmapped() -> Result {
+        for format in Format::ALL {
+            let start = *format.of(&TABLES);
+            let registry = Registry::new(GFP_KERNEL)?;
+            let mut expected = PRCTL;
+
+            for format in Format::ALL {
+                register(&registry, TEXT, format)?;
+            }
+            *format.of_mut(&mut expected) = None;
+            let copy = registry.copy()?;
+            let before = registry.generation();
+            registry.unmap(start, start.wrapping_add(1));
+            assert_eq!(tables(&registry), expected);
+            assert!(registry.generation() != before);
+            assert_eq!(tables(&copy), PRCTL);
+
+            // Both at once, and what is between them.
+            copy.unmap(TABLES[0], TABLES[1].wrapping_add(1));
+            assert_eq!(tables(&copy), [None; Format::COUNT]);
+            assert_eq!(copy.len(), 0);
+
+            // What a walk has found goes with it: it finds that again.
+            registry.unmap(TEXT.0, TEXT.1);
+            find(&registry, &Format::ALL)?;
+            register(&registry, TEXT, format)?;
+            registry.unmap(start, start.wrapping_add(1));
+            assert_eq!(registry.len(), 0);
+
+            // What a program has registered does not go with what a walk has found.
+            find(&registry, &Format::ALL)?;
+            register(&registry, TEXT, format)?;
+            let other = Format::ALL
+                .into_iter()
+                .find(|other| *other != format)
+                .ok_or(EINVAL)?;
+            let start = *other.of(&TABLES);
+            registry.unmap(start, start.wrapping_add(1));
+            assert!(registry.find(TEXT.0).is_some_and(|section| {
+                section.has_explicit(format) && section.table(other).is_none()
+            }));
+        }
+        Ok(())
+    }
+
     /// Wherever they are: one of these is below the text, one above.
     #[test]
     fn a_byte_of_either_is_enough() -> Result {

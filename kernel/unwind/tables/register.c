@@ -192,18 +192,19 @@ void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned l
 	unsigned long left = 2UL * mm->map_count;
 	unsigned long from = 0;
 	unsigned int nr, i;
-	bool dupped;
 
 	while ((nr = __unwind_tables_touched(mm, from, start, end, infos))) {
 		from = infos[0].text_end;
 		left += MAPPINGS_EACH;
-		dupped = is_dupped(mm, max(infos[0].text_start, start),
-				   min(infos[0].text_end, end), &left);
-		for (i = 0; i < nr && dupped; i++)
-			dupped = is_dupped(mm, max(infos[i].table_start, start),
-					   min(infos[i].table_end, end), &left);
-		if (!dupped)
-			__unwind_tables_drop(mm, infos[0].text_start);
+		if (!is_dupped(mm, max(infos[0].text_start, start),
+			       min(infos[0].text_end, end), &left)) {
+			__unwind_tables_drop(mm, infos[0].text_start, UNWIND_TABLE_ABSENT);
+			continue;
+		}
+		for (i = 0; i < nr; i++)
+			if (!is_dupped(mm, max(infos[i].table_start, start),
+				       min(infos[i].table_end, end), &left))
+				__unwind_tables_drop(mm, infos[i].text_start, infos[i].format);
 	}
 }
 

@@ -478,8 +478,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes the sections whose text or table have a byte in `start..end`, which is being
-    /// unmapped. It cannot fail.
+    /// Removes the sections whose text has a byte in `start..end`, which is being unmapped, and of
+    /// others the tables that do. It cannot fail.
     ///
     /// Registration holds the mmap lock from when it looks at the mappings until the section is in
     /// the set, and unmapping holds it for writing: so either this sees the section, or that does
@@ -493,7 +493,11 @@ impl Registry {
         // Most often there is none: then nothing is written, and a set stays shared.
         while let Some(Found { section, .. }) = self.touched(from, start, end) {
             from = section.text_end;
-            self.drop_section(&section);
+            if section.is_text_in(start, end) {
+                self.drop_section(&section);
+            } else {
+                self.drop_tables(&section, start, end);
+            }
         }
     }
 
@@ -516,11 +520,28 @@ impl Registry {
     pub(crate) fn drop_section(&self, section: &Section) {
         let removed = self.remove_text(section.text_start, section.text_end, section.is_absent());
 
-        if let Some(found) = removed.filter(|found| !found.section.is_absent()) {
-            for info in found.infos() {
-                // SAFETY: It only looks at what it is given.
-                unsafe { bindings::unwind_tables_dropped(&info) };
+        if let Some(found) = removed {
+            found.trace_dropped(None);
+        }
+    }
+
+    /// Removes those tables of a section that have a byte in `start..end`.
+    fn drop_tables(&self, section: &Section, start: usize, end: usize) {
+        for format in Format::ALL {
+            if section
+                .table(format)
+                .is_some_and(|table| table.is_in(start, end))
+            {
+                self.drop_table(section, format);
             }
+        }
+    }
+
+    /// Removes the table of `format`, if it was not unregistered meanwhile, and the section with
+    /// it, unless it has another table that somebody has registered. It cannot fail.
+    pub(crate) fn drop_table(&self, section: &Section, format: Format) {
+        if let Some(found) = self.remove(section.text_start, section.text_end, format) {
+            found.trace_dropped(found.section.without(format));
         }
     }
 

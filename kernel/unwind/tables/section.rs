@@ -235,10 +235,14 @@ impl Section {
         (self.text_start, self.text_end) == (start, end)
     }
 
+    /// Whether the text has a byte in `start..end`.
+    pub(crate) fn is_text_in(&self, start: usize, end: usize) -> bool {
+        self.text_start < end && start < self.text_end
+    }
+
     /// Whether the text or a table has a byte in `start..end`.
     pub(crate) fn is_in(&self, start: usize, end: usize) -> bool {
-        (self.text_start < end && start < self.text_end)
-            || self.tables().any(|table| table.is_in(start, end))
+        self.is_text_in(start, end) || self.tables().any(|table| table.is_in(start, end))
     }
 
     /// All tables.

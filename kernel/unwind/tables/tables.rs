@@ -184,6 +184,18 @@ impl Found {
         Iterator::chain(tables, self.absence_info())
     }
 
+    /// Traces that the tables are dropped which `rest` does not have any more.
+    fn trace_dropped(&self, rest: Option<Section>) {
+        for format in Format::ALL {
+            let is_gone = rest.is_none_or(|rest| rest.table(format).is_none());
+
+            if let Some(info) = self.info(format).filter(|_| is_gone) {
+                // SAFETY: It only looks at what it is given.
+                unsafe { bindings::unwind_tables_dropped(&info) };
+            }
+        }
+    }
+
     /// Puts all that into the places that C has for it. Says how many are used.
     ///
     /// # Safety
@@ -363,21 +375,28 @@ pub unsafe extern "C" fn __unwind_tables_remove(
     errno(removed.ok_or(ENOENT).map(|removed| *info = removed))
 }
 
-/// Removes the section with this text, whatever it has: see `unwind_tables_check()` in the C
-/// header.
+/// Removes the table with the number `format` of the section with this text, or that section,
+/// whatever it has, if that is no format: see `unwind_tables_check()` in the C header.
 ///
 /// # Safety
 ///
 /// `mm` must point to a `struct mm_struct` that keeps its users until this returns.
 #[export]
-pub unsafe extern "C" fn __unwind_tables_drop(mm: *mut bindings::mm_struct, text_start: usize) {
+pub unsafe extern "C" fn __unwind_tables_drop(
+    mm: *mut bindings::mm_struct,
+    text_start: usize,
+    format: c_uint,
+) {
     // SAFETY: `mm` keeps its users.
     let registry = unsafe { Registry::get(slot(mm)) };
 
     if let Some((registry, section)) =
         registry.and_then(|registry| Some((registry, registry.find(text_start)?)))
     {
-        registry.drop_section(&section);
+        match Format::from_number(format) {
+            Some(format) => registry.drop_table(&section, format),
+            None => registry.drop_section(&section),
+        }
     }
 }
 

@@ -392,6 +392,38 @@ TEST_F(scene, sframe_is_asked_first)
 	EXPECT_EQ(1, tables_count());
 }
 
+TEST_F(scene, one_is_unmapped)
+{
+	struct unwind_table sframe = add_sframe(self);
+	int status;
+	pid_t child;
+
+	ASSERT_EQ(0, do_register(&sframe));
+	ASSERT_EQ(0, madvise((void *)sframe.table_start, PAGE, MADV_DONTFORK));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		struct unwind_table all[2];
+
+		if (tables_list(all, ARRAY_SIZE(all)) != 1)
+			_exit(1);
+		_exit(all[0].format == UNWIND_TABLE_EH_FRAME ? 0 : 2);
+	}
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(2, tables_count());
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+
+	ASSERT_EQ(0, munmap((void *)sframe.table_start, PAGE));
+	EXPECT_EQ(1, tables_count());
+	EXPECT_EQ(-ENOENT, do_unregister(&sframe));
+	EXPECT_CALLERS(RETURN(2));
+	EXPECT_END(COMPLETE);
+	ASSERT_EQ(0, munmap((void *)self->scene.ranges.table_start, PAGE));
+	EXPECT_EQ(0, tables_count());
+	EXPECT_EQ(-ENOENT, do_unregister(&self->scene.ranges));
+}
+
 TEST_F(scene, a_malformed_one_goes_alone)
 {
 	struct unwind_table sframe = add_sframe(self);
