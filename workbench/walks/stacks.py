@@ -56,6 +56,7 @@ END = "[stack ends: "
 FAULT_END = END + "unreadable memory"
 # It is, if what was guessed on the way is true, as in start-up code.
 GUESSED_END = END + "complete, guessed]"
+NO_TABLE_END = END + "no unwind information in "
 
 Sample = collections.namedtuple("Sample", "tid time event what deferred kernel chain end")
 
@@ -208,13 +209,18 @@ def stops_of(stops, samples_of):
         yield chain, of_thread[at]
 
 
+def is_without(program, trap):
+    """Whether a stack ends at once, where it is known that there is no table, and says so."""
+    return (trap.end or "").startswith(NO_TABLE_END) and program.functions(trap.chain)[0] in CAUSES
+
+
 def gdb_pairs(program, stops, samples_of):
-    """gdb's stacks and ours, how many nobody knows, and which of ours claim to be complete."""
+    """gdb's stacks and ours, how many no table knows, and which of ours claim to be complete."""
     pairs, unknown, complete = [], 0, []
     for chain, trap in stops_of(stops, samples_of):
         whole = trap and program.whole([int(pc, 16) for pc in chain])
         # In the middle of a restorer gdb goes by its CFI, which is not true.
-        if not whole or (GUESSED | WRONG) & set(program.functions(whole)[:2]):
+        if not whole or (GUESSED | WRONG) & set(program.functions(whole)[:2]) or is_without(program, trap):
             unknown += 1
         else:
             pairs.append((trap.chain, whole))
@@ -276,10 +282,11 @@ def judge_gdb(tap, program, stacks, recorded, name, stops):
     depths = [len(theirs) for _, theirs in pairs] or [0]
     wrong = differences(program, pairs, "gdb")
     signals = sum(SIGNAL in map(program.function, theirs) for _, theirs in pairs)
-    tap.result(len(pairs) + unknown >= stops and len(pairs) > 0.9 * stops and not wrong
+    # Some functions without a table have a dozen instructions, which gdb steps through.
+    tap.result(len(pairs) + unknown >= stops and len(pairs) > 0.8 * stops and not wrong
                and (signals or name != "busybox"),
                f"{name}: {len(pairs) - wrong} of {len(pairs)} stacks are gdb's, of {min(depths)} to {max(depths)} "
-               f"frames, {signals} through signals, {unknown} known to nobody")
+               f"frames, {signals} through signals, {unknown} where no table is right")
     claims = list(itertools.compress(pairs, complete))
     wrong = sum(ours != theirs for ours, theirs in claims)
     tap.result(len(claims) >= 0.9 * len(pairs) and not wrong,
