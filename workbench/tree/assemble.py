@@ -15,10 +15,12 @@ import os
 import shutil
 
 import common
-from repository import Repository
+from repository import SERIES, STEPS, Repository
 
 BRANCH = "refs/heads/series"
 SHOWN = 10
+# No such file, as git says it.
+NOTHING = ("000000", "0" * 40)
 
 
 def identity():
@@ -40,42 +42,67 @@ def fingerprints(repository):
             for path, (mode, data) in repository.files.items()}
 
 
-def apply_patches(git, repository, commit):
-    paths = [p for p in commit.paths if repository.is_patch(p)]
-    sections = {p: repository.section(p, commit) for p in paths}
-    if not paths:
+def apply(git, patches, failed, *options):
+    """Apply patches, path -> patch, to the index; they are merged where they do not fit."""
+    options = ("apply", "--cached", "--whitespace=nowarn", *options)
+    if not patches:
         return
     try:
-        git("apply", "--cached", "--whitespace=nowarn", "-", data=b"".join(sections.values()))
+        git(*options, "-", data=b"".join(patches.values()))
         return
     except common.GitError:
         pass # find out which one it is, and merge it where that is possible
-    for path, section in sections.items():
+    for path, patch in patches.items():
         try:
-            git("apply", "--cached", "--whitespace=nowarn", "-", data=section)
+            git(*options, "-", data=patch)
         except common.GitError as error:
             try:
-                git("apply", "--cached", "--3way", "--whitespace=nowarn", "-", data=section)
-                common.say(f"{path}.patch was merged: {commit.name}")
+                git(*options, "--3way", "-", data=patch)
+                common.say(f"{path}.patch was merged")
             except common.GitError:
-                common.die(f"{path}.patch does not apply\n"
-                           f"  commit: {commit.name} ({commit.subject})\n"
-                           f"  git: " + "\n  git: ".join(str(error).split("\n")))
+                common.die(failed(path) + "\n  git: " + "\n  git: ".join(str(error).split("\n")))
 
 
-def add_files(git, repository, commit):
-    paths = [p for p in commit.paths if not repository.is_patch(p)]
-    if not paths:
-        return
-    there = git.fields("ls-files", "-z", "--", *[f":(literal){p}" for p in paths])
-    if there:
-        common.die(f"{there[0]} stands whole in the repository, but the base has "
-                   f"such a file too (commit {commit.name})")
-    info = []
+def add_files(git, repository):
+    """Put the files that are new to the kernel into the index."""
+    paths = [p for p in repository.paths() if not repository.is_patch(p)]
+    for path in entries(git, paths):
+        common.die(f"{path} stands whole in the repository, but the base has such a file too")
+    found = {}
     for path in paths:
         mode, data = repository.files[path]
-        info.append(f"{mode} {git('hash-object', '-w', '--stdin', data=data)}\t{path}\0")
+        found[path] = mode, git("hash-object", "-w", "--stdin", data=data)
+    put(git, found)
+
+
+def entries(git, paths):
+    """path -> (mode, object) of those that are in the index"""
+    out = git.fields("ls-files", "-s", "-z", "--", *[f":(literal){p}" for p in paths]) if paths else []
+    return {line.split("\t", 1)[1]: tuple(line.split(" ")[:2]) for line in out}
+
+
+def put(git, found):
+    """Make these the entries of the index, path -> (mode, object) or NOTHING."""
+    info = [f"{mode} {blob}\t{path}\0" for path, (mode, blob) in found.items()]
     git("update-index", "-z", "--index-info", data="".join(info))
+
+
+def states(git, repository):
+    """What each commit leaves of the paths that it touches; the index is the base's."""
+    in_base = entries(git, repository.paths())
+    apply(git, {p: repository.files[p + ".patch"][1] for p in repository.paths()
+                if repository.is_patch(p)}, "{}.patch does not apply".format)
+    add_files(git, repository)
+    left = []
+    for commit in reversed(repository.commits):
+        found = entries(git, commit.paths)
+        left.append({p: found.get(p, NOTHING) for p in commit.paths})
+        steps = f"{SERIES}/{commit.name}{STEPS}"
+        apply(git, commit.steps,
+              lambda path, steps=steps: f"{steps} does not fit what {path} is afterwards",
+              "--reverse")
+        put(git, {p: in_base.get(p, NOTHING) for p in commit.paths if p not in commit.steps})
+    return left[::-1]
 
 
 def make_commits(git, repository, base):
@@ -85,9 +112,9 @@ def make_commits(git, repository, base):
     head = base
     try:
         bare("read-tree", base)
+        left = states(bare, repository)
         for number, commit in enumerate(repository.commits, 1):
-            apply_patches(bare, repository, commit)
-            add_files(bare, repository, commit)
+            put(bare, left[number - 1])
             head = bare("commit-tree", bare("write-tree"), "-p", head,
                         data=commit.message + "\n", env=identity() | dated(number))
     finally:

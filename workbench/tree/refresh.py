@@ -13,10 +13,9 @@ import os
 import re
 
 import common
-from assemble import SHOWN, Tree, fingerprints, identity, make_commits
-from repository import SECTION, SERIES, SERIES_NAME, Commit, Repository, is_kernel_part
+from assemble import NOTHING, SHOWN, Tree, fingerprints, identity, make_commits, put
+from repository import SERIES, SERIES_NAME, STEPS, Commit, Repository, is_kernel_part
 
-NOTHING = ("000000", "0" * 40)
 DIFF = ("diff-tree", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
         "--binary", "--abbrev=12", "--unified=3", "--inter-hunk-context=0", "--indent-heuristic",
         "--diff-algorithm=histogram", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short")
@@ -104,16 +103,17 @@ def drop_undone(changes, base):
             now[path] = after
 
 
-def check_new_files(changes, base):
-    owners = {}
-    for change in changes:
-        for path in change.files:
-            if path not in base:
-                owners.setdefault(path, []).append(change.subject)
-    for path, subjects in owners.items():
-        if len(subjects) > 1:
-            common.die(f"{path} is new to the kernel, but more than one commit touches it:"
-                       + "".join(f"\n  {s}" for s in subjects)
+def last_states(changes):
+    """path -> (mode, object) after all of them"""
+    return {path: after for change in changes for path, after in change.files.items()}
+
+
+def check_kept(changes, base):
+    """Of what comes and goes again the repository has no place for the steps."""
+    for path, after in last_states(changes).items():
+        if after == base.get(path, NOTHING):
+            common.die(f"{path} is at the end what it was in the base, but commits touch it:"
+                       + "".join(f"\n  {c.subject}" for c in changes if path in c.files)
                        + "\nfold them into one (git rebase -i)")
 
 
@@ -144,8 +144,7 @@ def make_trees(git, base, changes):
     try:
         bare("read-tree", base)
         for change in changes:
-            info = [f"{mode} {blob}\t{path}\0" for path, (mode, blob) in change.files.items()]
-            bare("update-index", "-z", "--index-info", data="".join(info))
+            put(bare, change.files)
             trees.append(bare("write-tree"))
     finally:
         if os.path.exists(index):
@@ -153,27 +152,32 @@ def make_trees(git, base, changes):
     return trees
 
 
+def difference(git, old, new, paths):
+    return git.raw(*DIFF, old, new, "--", *[f":(literal){p}" for p in paths])
+
+
 def make_files(git, base, changes, in_base):
     """The repository's files, as the tree has them."""
     files = {}
-    before = base
+    before, touched = base, set()
     for change, tree in zip(changes, make_trees(git, base, changes)):
         paths = sorted(change.files)
-        for path in paths:
-            mode, blob = change.files[path]
-            if path not in in_base:
-                if not is_kernel_part(path) or path.endswith(".patch"):
-                    common.die(f"{path} is new in the tree, but the repository has no place "
-                               "for a file of the kernel under this name")
-                files[path] = (mode, git.raw("cat-file", "blob", blob))
-                continue
-            section = f"{SECTION}{change.name}\n".encode() + git.raw(
-                *DIFF, before, tree, "--", f":(literal){path}")
-            old = files.get(path + ".patch", ("100644", b""))[1]
-            files[path + ".patch"] = ("100644", old + section)
+        again = [p for p in paths if p in touched]
+        if again:
+            files[f"{SERIES}/{change.name}{STEPS}"] = (
+                "100644", difference(git, before, tree, again))
         files[f"{SERIES}/{change.name}"] = (
             "100644", Commit(change.name, change.message, paths).text())
         before = tree
+        touched.update(paths)
+    for path, (mode, blob) in last_states(changes).items():
+        if path in in_base:
+            files[path + ".patch"] = ("100644", difference(git, base, before, [path]))
+        elif is_kernel_part(path) and not path.endswith(".patch"):
+            files[path] = (mode, git.raw("cat-file", "blob", blob))
+        else:
+            common.die(f"{path} is new in the tree, but the repository has no place for a file "
+                       "of the kernel under this name")
     return files
 
 
@@ -248,7 +252,7 @@ def main():
     for change in [c for c in changes if not c.files]:
         common.say(f"'{change.subject}' changes nothing and is left out")
         changes.remove(change)
-    check_new_files(changes, in_base)
+    check_kept(changes, in_base)
     name_commits(changes, old.commits)
 
     new = Repository(make_files(git, base, changes, in_base))

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The repository's kernel part and its series, as files in memory.
 
-The kernel part holds `<path>` for a file that is new to the kernel and
-`<path>.patch` for one that is changed.  workbench/series/NNNN-name holds one
-commit: its message, a line `---`, and the paths that it touches.  A patch has
-one section per commit that changes its file, under a line `# commit: NAME`.
+The kernel part stands as the last commit leaves it: as `<path>` if the file is
+new to the kernel, as `<path>.patch`, against the base, if it is changed.
+workbench/series/NNNN-name holds one commit: its message, a line `---`, and the
+paths that it touches.  If an earlier commit touches one of them as well,
+NNNN-name.steps says, as a patch, what this one does to it.  What a file was
+before is then its state afterwards, with the step taken back: so nothing stands
+here twice, and an edit by hand becomes part of the commit that wrote the line.
 """
 
 import os
@@ -17,7 +20,7 @@ import common
 
 SERIES = "workbench/series"
 SERIES_NAME = re.compile(r"(\d{4})-([A-Za-z0-9][A-Za-z0-9._+-]*)")
-SECTION = "# commit: "
+STEPS = ".steps"
 # What stands at the repository's top and is no part of the kernel.  Of names
 # with a leading dot only patches are the kernel's.
 OWN_NAMES = {"workbench", "build", "out", "README.md", "Makefile", "COPYING"}
@@ -28,28 +31,31 @@ def is_kernel_part(path):
     return first not in OWN_NAMES and (first[0] != "." or path.endswith(".patch"))
 
 
-def patch_sections(name, text):
-    """(commit or None, text) of each section of a patch."""
-    sections = []
-    for line in text.splitlines(keepends=True):
-        if line.startswith(SECTION.encode()):
-            sections.append([line[len(SECTION):].strip().decode(), b""])
-        elif sections:
-            sections[-1][1] += line
-        elif line.strip():
-            sections.append([None, line])
-    if not sections or any(b"diff --git " not in body for _, body in sections):
-        common.die(f"{name}: holds no patch, or a section without one")
-    return sections
+def split_patch(name, data):
+    """path -> what a patch does to it"""
+    parts = {}
+    path = None
+    for line in data.splitlines(keepends=True):
+        if line.startswith(b"diff --git "):
+            names = line.decode().rstrip("\n")[len("diff --git "):]
+            path = names[len("a/"):len(names) // 2]
+            parts[path] = b""
+        if path is None:
+            common.die(f"{name}: holds no patch, or something else before it")
+        parts[path] += line
+    if not parts:
+        common.die(f"{name}: holds no patch")
+    return parts
 
 
 class Commit:
-    """One file of the series."""
+    """One commit of the series; steps: path -> patch, if another one touches it before."""
 
-    def __init__(self, name, message, paths):
+    def __init__(self, name, message, paths, steps=None):
         self.name = name
         self.message = message.strip("\n")
         self.paths = paths
+        self.steps = steps or {}
 
     @property
     def subject(self):
@@ -59,7 +65,7 @@ class Commit:
         return "".join([self.message, "\n---\n"] + [f"{p}\n" for p in self.paths]).encode()
 
     @staticmethod
-    def parse(name, data):
+    def parse(name, data, steps):
         message, line, paths = data.decode().rpartition("\n---\n")
         message = message.strip("\n")
         if not line or not message:
@@ -67,7 +73,8 @@ class Commit:
         body = message.split("\n")
         if len(body) > 1 and body[1]:
             common.die(f"{SERIES}/{name}: the line after the subject must be blank")
-        return Commit(name, message, [p.strip() for p in paths.split("\n") if p.strip()])
+        return Commit(name, message, [p.strip() for p in paths.split("\n") if p.strip()],
+                      steps and split_patch(f"{SERIES}/{name}{STEPS}", steps))
 
 
 class Repository:
@@ -81,7 +88,12 @@ class Repository:
                 name = path[len(SERIES) + 1:]
                 if not SERIES_NAME.fullmatch(name):
                     common.die(f"{path}: files of the series are named NNNN-name")
-                self.commits.append(Commit.parse(name, files[path][1]))
+                if name.endswith(STEPS):
+                    if path[:-len(STEPS)] not in files:
+                        common.die(f"{path} belongs to no commit")
+                    continue
+                steps = files.get(path + STEPS, (None, None))[1]
+                self.commits.append(Commit.parse(name, files[path][1], steps))
         if check:
             self._check()
 
@@ -111,12 +123,8 @@ class Repository:
     def is_patch(self, path):
         return self.stored_as(path) != path
 
-    def section(self, path, commit):
-        """What one commit does to a changed file, as a patch."""
-        sections = patch_sections(path + ".patch", self.files[path + ".patch"][1])
-        if len(sections) == 1 and sections[0][0] is None:
-            return sections[0][1]
-        return dict(sections)[commit.name]
+    def paths(self):
+        return sorted({p for c in self.commits for p in c.paths})
 
     def _check(self):
         owners = {}
@@ -132,31 +140,18 @@ class Repository:
                 if not stored:
                     common.die(f"{where} lists {path}: the repository has neither "
                                f"{path} nor {path}.patch")
-                owners.setdefault(stored, []).append(commit.name)
+                first = owners.setdefault(stored, commit.name)
+                if first == commit.name and path in commit.steps:
+                    common.die(f"{where}{STEPS} changes {path}, which no earlier commit touches")
+                if first != commit.name and path not in commit.steps:
+                    common.die(f"{where} lists {path} as {first} does: {where}{STEPS} must say "
+                               "what this one does to it")
+            for path in commit.steps:
+                if path not in commit.paths:
+                    common.die(f"{where}{STEPS} changes {path}, which {where} does not list")
         for stored in self.kernel_files():
-            names = owners.get(stored)
-            if not names:
+            if stored not in owners:
                 common.die(f"{stored} belongs to no commit: list it in a file of {SERIES}/")
-            if stored.endswith(".patch"):
-                self._check_sections(stored, names)
-            elif len(names) > 1:
-                common.die(f"{stored} is a whole file and belongs to two commits: "
-                           + ", ".join(names))
-
-    def _check_sections(self, stored, names):
-        found = [name for name, _ in patch_sections(stored, self.files[stored][1])]
-        if found == [None] and len(names) == 1:
-            return
-        if None in found:
-            common.die(f"{stored} is changed by {', '.join(names)}: each section "
-                       f"must begin with a line '{SECTION}NAME'")
-        if len(set(found)) != len(found):
-            common.die(f"{stored} has two sections of one commit")
-        for name in sorted(set(found) ^ set(names)):
-            if name in names:
-                common.die(f"{SERIES}/{name} lists {stored[:-6]}, but {stored} "
-                           "has no section of this commit")
-            common.die(f"{stored} has a section of {name}, which does not list the file")
 
 
 def list_files(top):

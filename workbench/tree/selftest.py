@@ -100,15 +100,17 @@ def patch(path, old, new, line, *context):
             + "".join(f" {c}\n" for c in context))
 
 
+STEP = patch("fs/exec.c", "int line20;", "int second;", 21, "int line21;", "int line22;")
+
+
 def assemble_from_nothing(box):
     box.write("fs/unwind.c", "int unwind;\n")
     box.write("tools/unwind.sh", "#!/bin/sh\n")
     os.chmod(os.path.join(box.top, "tools/unwind.sh"), 0o755)
     box.write("fs/exec.c.patch",
-              "# commit: 0001-unwind\n"
-              + patch("fs/exec.c", "int line0;", "int first;", 1, "int line1;", "int line2;")
-              + "# commit: 0002-tools\n"
-              + patch("fs/exec.c", "int line20;", "int second;", 21, "int line21;", "int line22;"))
+              patch("fs/exec.c", "int line0;", "int first;", 1, "int line1;", "int line2;")
+              + "".join(STEP.splitlines(keepends=True)[3:]))
+    box.write(f"{SERIES}/0002-tools.steps", STEP)
     box.write(f"{SERIES}/0001-unwind", "fs: unwind\n\nA body.\n---\nfs/unwind.c\nfs/exec.c\n")
     box.write(f"{SERIES}/0002-tools", "tools: a script\n---\ntools/unwind.sh\nfs/exec.c\n")
     box.assemble()
@@ -177,10 +179,16 @@ def bad_patch(box):
     head = box.git("rev-parse", "HEAD")
     box.write("fs/exec.c.patch", good.replace("-int line20;", "-int other;"))
     text = box.assemble(fails=True)
-    for word in ("fs/exec.c.patch", "0002-tools", "patch failed"):
+    for word in ("fs/exec.c.patch", "patch failed"):
         assert word in text, text
-    assert box.git("rev-parse", "HEAD") == head and box.git("status", "--porcelain") == ""
     box.write("fs/exec.c.patch", good)
+    for step in (STEP.replace("+int second;", "+int other;"), STEP.replace(" int line21;", " int line;")):
+        box.write(f"{SERIES}/0002-tools.steps", step)
+        text = box.assemble(fails=True)
+        for word in ("0002-tools.steps", "fs/exec.c", "patch failed"):
+            assert word in text, text
+    box.write(f"{SERIES}/0002-tools.steps", STEP)
+    assert box.git("rev-parse", "HEAD") == head and box.git("status", "--porcelain") == ""
 
 
 def bad_lists(box):
@@ -188,12 +196,18 @@ def bad_lists(box):
     good = box.read(name)
     for text, word in ((good + "fs/none.c\n", "fs/none.c"),
                        (good.replace("tools/unwind.sh\n", ""), "tools/unwind.sh belongs to no commit"),
-                       (good.replace("fs/exec.c\n", ""), "section of 0002-tools"),
-                       (good + "fs/unwind.c\n", "two commits"),
+                       (good.replace("fs/exec.c\n", ""), "0002-tools does not list"),
+                       (good + "fs/unwind.c\n", "0002-tools.steps must say"),
                        ("no paths\n", "expected")):
         box.write(name, text)
         assert word in box.assemble(fails=True)
     box.write(name, good)
+    for path, text, word in ((f"{SERIES}/0001-unwind.steps", STEP, "no earlier commit touches"),
+                             (f"{SERIES}/0003-none.steps", STEP, "belongs to no commit"),
+                             (f"{SERIES}/0001-unwind.steps", "text\n", "holds no patch")):
+        box.write(path, text)
+        assert word in box.assemble(fails=True)
+        os.unlink(os.path.join(box.top, path))
     assert "up to date" in box.assemble()
 
 
@@ -207,9 +221,9 @@ def refresh_edits(box):
     text = box.refresh()
     assert "same tree" in text and "tools/other.sh: put into 'tools: a script'" in text
     assert "edited" in box.read("fs/unwind.c")
-    sections = box.read("fs/exec.c.patch").split("# commit: ")
-    assert len(sections) == 3 and "second_edited" in sections[2], sections
-    assert "second_edited" not in sections[1]
+    assert "second_edited" in box.read("fs/exec.c.patch")
+    assert "second_edited" in box.read(f"{SERIES}/0002-tools.steps")
+    assert "second" not in box.git("show", "HEAD~1:fs/exec.c")
     assert os.access(os.path.join(box.top, "tools/other.sh"), os.X_OK)
     assert box.exists("kernel/fork.c.patch")
     assert untouched(box, "Makefile") and untouched(box, "tools/unwind.sh")
@@ -234,7 +248,6 @@ def refresh_amended(box):
     box.refresh()
     assert box.exists(f"{SERIES}/0003-mm-the-table")
     assert not box.exists(f"{SERIES}/0003-mm-a-table")
-    assert "0003-mm-the-table" in box.read("fs/Makefile.patch")
     box.round_trip()
 
 
@@ -246,8 +259,10 @@ def refresh_inserted(box):
     box.git("cherry-pick", table)
     box.refresh()
     names = sorted(os.listdir(os.path.join(box.top, SERIES)))
-    assert names == ["0001-unwind", "0002-tools", "0003-scripts-bash", "0004-mm-the-table"], names
-    assert "# commit: 0004-mm-the-table" in box.read("fs/Makefile.patch")
+    assert names == ["0001-unwind", "0002-tools", "0002-tools.steps", "0003-scripts-bash",
+                     "0004-mm-the-table"], names
+    assert "fs/Makefile" in box.read(f"{SERIES}/0004-mm-the-table")
+    assert not box.exists(f"{SERIES}/0004-mm-the-table.steps")
     box.round_trip()
 
 
@@ -265,11 +280,12 @@ def refresh_removed(box):
 
 
 def edited_patch(box):
-    """A patch with two sections, edited by hand, reaches the tree."""
+    """A patch, edited by hand, reaches the commit that wrote the line."""
     box.write("fs/exec.c.patch", box.read("fs/exec.c.patch").replace("+int first;", "+int by_hand;"))
     assert "overwrite" in box.refresh(fails=True)
     box.assemble()
     assert "by_hand" in box.git("show", "HEAD~3:fs/exec.c")
+    assert "second" not in box.git("show", "HEAD~3:fs/exec.c")
     box.write("lib/stray.c", "int in_no_commit;\n")
     assert "lib/stray.c belongs to no commit" in box.refresh(fails=True)
     box.refresh("--discard")
@@ -280,12 +296,60 @@ def edited_patch(box):
     box.round_trip()
 
 
-def two_owners(box):
-    box.edit("fs/unwind.c", "int edited;", "int twice;")
-    box.git("commit", "-q", "-a", "-m", "fs: again")
+def comes_and_goes(box):
+    box.write("fs/gone.c", "int gone;\n", box.tree)
+    box.git("add", "-A")
+    box.git("commit", "-q", "-m", "fs: it comes")
+    box.git("rm", "-q", "fs/gone.c")
+    box.git("commit", "-q", "-m", "fs: it goes")
     text = box.refresh(fails=True)
-    assert "fs/unwind.c" in text and "fs: unwind" in text and "fs: again" in text
+    assert "fs/gone.c" in text and "fs: it comes" in text and "fs: it goes" in text
     box.assemble("--discard")
+
+
+def grows(box):
+    """A new file and a changed one grow over three commits, and one in their middle."""
+    hashes = []
+    for number in range(3):
+        box.write("lib/grown.c", "".join(f"int grown{i};\n" for i in range(20 * number + 20)), box.tree)
+        box.edit("fs/Makefile", "\n", f" grown{number}.o\n")
+        os.chmod(os.path.join(box.tree, "lib/grown.c"), 0o755 if number == 1 else 0o644)
+        box.git("add", "-A")
+        box.git("commit", "-q", "-m", f"lib: grow {number}")
+        hashes.append(box.tree_hash())
+    box.refresh()
+    assert "grown59" in box.read("lib/grown.c")
+    assert "+int grown0;" not in box.read(f"{SERIES}/0006-lib-grow-1.steps")
+    assert "grown.c" not in box.read(f"{SERIES}/0005-lib-grow-0.steps")
+    box.round_trip()
+    assert hashes == [box.tree_hash(f"HEAD~{i}") for i in (2, 1, 0)]
+
+    last = box.git("rev-parse", "HEAD")
+    box.git("reset", "-q", "--hard", "HEAD~1")
+    box.edit("lib/grown.c", "int grown3;", "int middle;")
+    box.git("commit", "-q", "-a", "-m", "lib: middle")
+    box.git("cherry-pick", last)
+    box.refresh()
+    assert "middle" in box.read("lib/grown.c")
+    assert "middle" in box.read(f"{SERIES}/0007-lib-middle.steps")
+    box.round_trip()
+
+    # What is edited here goes to the commit that wrote the line.
+    box.write("lib/grown.c", box.read("lib/grown.c").replace("int grown10;", "int by_hand;"))
+    box.assemble()
+    assert "by_hand" in box.git("show", "HEAD~3:lib/grown.c")
+    # Where a step is about it, that has to change as well.
+    good = box.read("lib/grown.c")
+    box.write("lib/grown.c", good.replace("int grown30;", "int by_hand;"))
+    text = box.assemble(fails=True)
+    assert "0006-lib-grow-1.steps does not fit what lib/grown.c is" in text, text
+    box.write("lib/grown.c", good)
+    box.assemble()
+    # Removed in the end, it is nothing any more.
+    box.git("reset", "-q", "--hard", "HEAD~4")
+    box.refresh()
+    assert not box.exists("lib") and not box.exists(f"{SERIES}/0007-lib-middle.steps")
+    box.round_trip()
 
 
 def other_point_release(box):
@@ -330,8 +394,9 @@ TESTS = [
     (refresh_amended, "an amended commit comes back"),
     (refresh_inserted, "a commit in the middle comes back"),
     (refresh_removed, "removed files and undone changes come back"),
-    (edited_patch, "a patch with two sections can be edited on both sides"),
-    (two_owners, "a new file in two commits is refused"),
+    (edited_patch, "a patch of two commits can be edited on both sides"),
+    (comes_and_goes, "a file that comes and goes again is refused"),
+    (grows, "files grow over several commits"),
     (other_point_release, "the series goes onto another point release"),
     (mailable, "the mailed series applies to the base and gives the same tree"),
 ]
