@@ -23,10 +23,11 @@ update_lists() {
 
 # Print 'URI FILE SHA256:HASH' of a source package's original tarball.
 # The packaging around it is not wanted: only what upstream released is built.
+# All is read: apt-get fails if nobody reads what it says.
 orig_of() {
 	apt-get "${apt_options[@]}" -qq source --print-uris "$1" 2>/dev/null |
-		awk '$2 ~ /\.orig\.tar\.[a-z0-9]+$/ && $4 ~ /^SHA256:/ {
-			gsub(/\047/, "", $1); print $1, $2, $4; found = 1; exit
+		awk '!found && $2 ~ /\.orig\.tar\.[a-z0-9]+$/ && $4 ~ /^SHA256:/ {
+			gsub(/\047/, "", $1); print $1, $2, $4; found = 1
 		} END { exit !found }'
 }
 

@@ -44,11 +44,16 @@ for my $round (1 .. 4) {
 '
 }
 
+prepare_gdb() {
+	printf '%s\n' 'break Leaf::visit' 'run 60' 'set $stops = 0' \
+		'while $stops < 100' 'backtrace 30' continue 'set $stops = $stops + 1' end >stops
+}
 run_gdb() {
 	gdb -nx -batch -ex 'info line main' -ex 'disassemble main' -ex 'info scope main' \
 		-ex 'list main' -ex 'info types .' -ex 'info functions .' -ex 'info variables .' \
 		-ex 'ptype std::string' -ex "disassemble /s main" \
-		-ex "file $STOCK/rust" -ex 'info functions work' -ex 'info types Map' "$STOCK/throw"
+		-ex "file $STOCK/rust" -ex 'info functions work' -ex 'info types Map' \
+		-ex "file $STOCK/throw" -x stops "$STOCK/throw"
 }
 
 prepare_tar() { lines 60000 >lines; }
