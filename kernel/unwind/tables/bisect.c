@@ -121,13 +121,23 @@ fault:
 	return -EFAULT;
 }
 
-/* The usual array is one that SFrame has. */
+/* In user memory, what linkers write for .eh_frame of this machine. */
+static noinline
+int bisect_narrow(unsigned long table, const struct unwind_bisect_array *array, u64 key,
+		  struct unwind_bisect_element *element)
+{
+	return bisect(table, array, key, element, true, false, false, false);
+}
+
 static __always_inline
 int bisect_any(unsigned long table, const struct unwind_bisect_array *array, u64 key,
 	       struct unwind_bisect_element *element, bool user)
 {
+	/* And for SFrame. */
 	if (likely(array->wide && array->relative && !array->swapped))
 		return bisect(table, array, key, element, user, true, true, false);
+	if (likely(user && !array->wide && !array->relative && !array->swapped))
+		return bisect_narrow(table, array, key, element);
 	return bisect(table, array, key, element, user, array->wide, array->relative,
 		      array->swapped);
 }

@@ -19,7 +19,10 @@ use kernel::{
     types::Opaque, //
 };
 
-use crate::entry::Entry;
+use crate::entry::{
+    Entry,
+    Value, //
+};
 
 /// Values by ranges of addresses.
 ///
@@ -34,18 +37,18 @@ use crate::entry::Entry;
 /// `tree` is a maple tree in RCU mode: readers are safe from the one [`Writer`] that there may be.
 /// It points to instances of [`Entry<T>`], and has a reference to each.
 #[pin_data(PinnedDrop)]
-pub(crate) struct Tree<T: Copy> {
+pub(crate) struct Tree<T: Value> {
     #[pin]
     tree: Opaque<bindings::maple_tree>,
     entries: PhantomData<ARef<Entry<T>>>,
 }
 
 // SAFETY: A maple tree may be used and destroyed by any thread, and so may plain data.
-unsafe impl<T: Copy + Send + Sync> Send for Tree<T> {}
+unsafe impl<T: Value + Send + Sync> Send for Tree<T> {}
 // SAFETY: The tree is read under RCU, and there is one writer at most, by the type invariants.
-unsafe impl<T: Copy + Send + Sync> Sync for Tree<T> {}
+unsafe impl<T: Value + Send + Sync> Sync for Tree<T> {}
 
-impl<T: Copy> Tree<T> {
+impl<T: Value> Tree<T> {
     /// Makes an empty tree.
     ///
     /// Its lock is external, for its own is a spinlock that its functions drop to allocate. But it
@@ -208,14 +211,14 @@ impl<T: Copy> Tree<T> {
 }
 
 /// An entry, and the range `first..=last` that it is at.
-struct Position<T: Copy> {
+struct Position<T: Value> {
     first: usize,
     last: usize,
     entry: NonNull<Entry<T>>,
 }
 
 #[pinned_drop]
-impl<T: Copy> PinnedDrop for Tree<T> {
+impl<T: Value> PinnedDrop for Tree<T> {
     fn drop(self: Pin<&mut Self>) {
         // SAFETY: Nobody else sees the tree any more.
         for found in unsafe { self.unchanged(0, usize::MAX) } {
@@ -235,11 +238,11 @@ impl<T: Copy> PinnedDrop for Tree<T> {
 /// # Invariants
 ///
 /// Nobody else writes to `tree`.
-pub(crate) struct Writer<'a, T: Copy> {
+pub(crate) struct Writer<'a, T: Value> {
     tree: &'a Tree<T>,
 }
 
-impl<T: Copy> Writer<'_, T> {
+impl<T: Value> Writer<'_, T> {
     /// Stores an entry at `first..=last`, where there must be none.
     ///
     /// # Errors

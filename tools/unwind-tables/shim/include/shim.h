@@ -3,8 +3,8 @@
  * What kernel/unwind/tables/bisect.c takes from the kernel's headers. User memory
  * is what a reader in Rust says: an address is a place in the reader's table.
  */
-#ifndef _SFRAME_SHIM_H
-#define _SFRAME_SHIM_H
+#ifndef _SHIM_H
+#define _SHIM_H
 
 #include <asm-generic/errno-base.h>
 #include <stdbool.h>
@@ -20,6 +20,7 @@ typedef int64_t		s64;
 #define U64_MAX		UINT64_MAX
 
 #define __user
+#define noinline
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -78,4 +79,4 @@ static inline void pagefault_enable(void)
 {
 }
 
-#endif /* _SFRAME_SHIM_H */
+#endif /* _SHIM_H */
