@@ -19,6 +19,7 @@ part_host() {
 	check "manual pages" enter mandoc -T lint -W warning "$TOP/tools/unwind-tables/unwind-tables.1" \
 		"$TOP/tools/unwind-jit/unwind_jit.3" "$TOP/tools/unwind-register/unwind-register.7"
 	check "shellcheck" inside shellcheck_scripts
+	check "ruff and mypy" inside python_scripts
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
 	check "host tools: rustfmt" enter "$WORKBENCH/host/build" fmt --check
 	check "host tools: clippy" enter "$WORKBENCH/host/build" clippy --all-targets -- -D warnings

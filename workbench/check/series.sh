@@ -194,18 +194,38 @@ shellcheck_scripts() {
 	local scripts
 
 	cd "$TOP"
-	scripts=$(shell_scripts)
+	scripts=$(scripts_of '^#!.*\b(ba)?sh$|shellcheck shell=')
 	[ "$(wc -l <<<"$scripts")" -ge 40 ]
 	xargs shellcheck --severity=warning --external-sources \
 		--source-path=SCRIPTDIR --source-path="$WORKBENCH" <<<"$scripts"
 }
 
-shell_scripts() {
-	local file
+# Scripts import what stands in directories of others; each has a main program of its own.
+python_scripts() {
+	local scripts config=$WORKBENCH/pyproject.toml file failed=0
+
+	cd "$TOP"
+	scripts=$(scripts_of '^#!.*\bpython3\b'; git ls-files -co --exclude-standard -- 'workbench/*.py' 'tools/*.py')
+	scripts=$(sort -u <<<"$scripts")
+	[ "$(wc -l <<<"$scripts")" -ge 30 ]
+	xargs ruff check --no-cache --config "$config" <<<"$scripts"
+	for file in $scripts; do
+		[ ! -f "$file" ] ||
+			MYPYPATH=$WORKBENCH/walks:$WORKBENCH/libraries:$WORKBENCH/luajit:$WORKBENCH/stock:$WORKBENCH/tree \
+				mypy --no-error-summary --cache-dir "$BUILD/check/mypy" --config-file "$config" "$file" ||
+			failed=1
+	done
+	return "$failed"
+}
+
+# The files one of whose first lines is like this.
+scripts_of() { # REGEX
+	local file lines
 
 	git ls-files -co --exclude-standard -- workbench .ci tools | while IFS= read -r file; do
 		[ -f "$file" ] || continue
-		! head -n 3 "$file" | grep -qE '^#!.*\b(ba)?sh$|shellcheck shell=' || echo "$file"
+		lines=$(head -n 3 "$file" | tr -d '\0')
+		! grep -qE "$1" <<<"$lines" || echo "$file"
 	done
 }
 

@@ -10,8 +10,7 @@ import struct
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "walks"))
-# pylint: disable=wrong-import-position
-from stacks import OUTERMOST, Program   # noqa: E402
+from stacks import OUTERMOST, Program  # noqa: E402
 
 PT_LOAD, PF_X = 1, 1
 SHT_SYMTAB, SHT_DYNSYM, SHF_EXECINSTR = 2, 11, 4
@@ -81,7 +80,7 @@ class File:
 class Objects(Program):
     """The functions of all files below a directory, whose names differ."""
 
-    def __init__(self, directory):  # pylint: disable=super-init-not-called
+    def __init__(self, directory):
         self.paths = {}
         for path in directory.glob("*/**/*"):
             if path.is_file() and not {"work", "include", "whole"} & set(path.relative_to(directory).parts):
@@ -91,8 +90,10 @@ class Objects(Program):
     def file(self, name):
         if name not in self.files:
             path = self.paths.get(name)
-            whole = path and path.parent / "whole" / name
-            self.files[name] = path and File(path, whole if whole.exists() else path)
+            self.files[name] = None
+            if path:
+                whole = path.parent / "whole" / name
+                self.files[name] = File(path, whole if whole.exists() else path)
         return self.files[name]
 
     @staticmethod
@@ -120,9 +121,9 @@ class Objects(Program):
 class Mapped(Program):
     """The functions of a process, by address: MAPS is its /proc/PID/maps."""
 
-    def __init__(self, objects, maps):  # pylint: disable=super-init-not-called
+    def __init__(self, objects, maps):
         self.objects, self.maps = objects, []
-        for line in open(maps, encoding="ascii"):
+        for line in pathlib.Path(maps).read_text(encoding="ascii").splitlines():
             words = line.split()
             if len(words) > 5 and "x" in words[1]:
                 start, end = (int(address, 16) for address in words[0].split("-"))

@@ -13,8 +13,7 @@ import subprocess
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "libraries"))
-# pylint: disable=wrong-import-position
-from objects import File   # noqa: E402
+from objects import File  # noqa: E402
 
 LINE = re.compile(r"^ *(?P<address>[0-9a-f]+):\t(?:[0-9a-f]{2} )+ *\t?(?P<what>.*)")
 CALL = re.compile(r"(?:notrack |bnd )*call +(?:(?P<target>[0-9a-f]+) <(?P<name>[^>]*)>|\*)")

@@ -16,9 +16,8 @@ import subprocess
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "libraries"))
-# pylint: disable=wrong-import-position
-from objects import PLACE, File, Frame   # noqa: E402
-from stacks import SIGNAL, Program   # noqa: E402
+from objects import PLACE, File, Frame  # noqa: E402
+from stacks import SIGNAL, Program  # noqa: E402
 
 ET_EXEC = 2
 # Functions of each file, beside those that others import: some thousands take long to draw from.
@@ -76,7 +75,7 @@ class Stock(File):
         kind, self.start = struct.unpack_from("<H6xQ", pathlib.Path(path).read_bytes(), 16)
         self.fixed = kind == ET_EXEC
         self.defined, self.wanted = dynamic_symbols(path)
-        entries, commons, entry = {}, {}, None
+        entries, commons, entry = {}, {}, Common(False)
         # What the C library's debug information says is not what the kernel goes by.
         command = ["readelf", "--debug-dump=no-follow-links", "--debug-dump=frames-interp", path]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as readelf:
@@ -136,7 +135,7 @@ NOBODY, BEGINS, NO_CFI, CUT = "nobody called", "it begins", "no CFI", "cut"
 class Files(Program):
     """The functions of all files that a process may have mapped."""
 
-    def __init__(self):  # pylint: disable=super-init-not-called
+    def __init__(self):
         pass
 
     @staticmethod

@@ -173,7 +173,7 @@ class Tree:
             try:
                 self.git("update-index", "-q", "--refresh")
             except common.GitError:
-                pass # it fails when entries need an update, which the next step does
+                pass    # it fails when entries need an update, which the next step does
         self.git("read-tree", "--reset", "-u", state["head"])
         self.set_head(state["head"])
         self.record(**state)

@@ -72,7 +72,7 @@ class Git:
 
     def raw(self, *args, data=None, env=None):
         """Output as bytes."""
-        done = subprocess.run(self.argv(*args), input=data, capture_output=True,
+        done = subprocess.run(self.argv(*args), input=data, capture_output=True, check=False,
                               env=self.env | (env or {}), cwd=self.work_tree)
         if done.returncode != 0:
             said = (done.stderr + done.stdout).decode(errors="replace").strip()

@@ -130,7 +130,7 @@ def name_commits(changes, known):
         number = kept.get(change.subject, (None,))[0]
         numbers.append(int(number) if number else (numbers[-1] if i else 0) + 1)
     if any(a >= b for a, b in zip(numbers, numbers[1:])):
-        numbers = range(1, len(changes) + 1)
+        numbers = list(range(1, len(changes) + 1))
     for number, change in zip(numbers, changes):
         rest = kept.get(change.subject, (None, slug(change.subject)))[1]
         change.name = f"{number:04d}-{rest}"

@@ -7,6 +7,7 @@ For compare in workbench/walks, workbench/libraries and workbench/stock.
 import bisect
 import collections
 import itertools
+import pathlib
 import re
 import subprocess
 import sys
@@ -196,7 +197,7 @@ def stops_of(stops, samples_of):
     for sample in samples_of:
         traps[sample.tid].append(sample)
     taken = set()
-    for line in open(stops, encoding="ascii"):
+    for line in pathlib.Path(stops).read_text(encoding="ascii").splitlines():
         time, tid, *chain = line.split()
         of_thread = traps[int(tid)]
         at = bisect.bisect_right([trap.time for trap in of_thread], int(time)) - 1
