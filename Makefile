@@ -13,7 +13,7 @@ export JOBS COMMAND
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run profile check check-host check-vm check-long agree fuzz bench bench-host bench-limits \
-	bench-tables bench-waits tree refresh series kernel shell rootfs clean clean-cache
+	bench-tables bench-waits package tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
 	@echo 'Targets:'
@@ -70,6 +70,9 @@ bench-waits: ## count how often stacks of stock programs wait for a page of a ta
 
 bench-host: ## measure what a lookup costs, and other readers'
 	@$(LOCKED) $(WB)/readers/bench
+
+package: ## make Debian packages of tools/unwind-tables, in out/packages
+	@$(LOCKED) $(WB)/rootfs/enter $(WB)/package/build
 
 tree: ## make or update build/tree: the base kernel and the series as commits
 	@$(LOCKED) $(WB)/tree/assemble

@@ -238,6 +238,7 @@ part_long() {
 	check "maple tree tests outside of the kernel" inside maple_tests
 	UNWIND_TEST_FILES=all \
 		check "unwind-tables: all files of a system" enter "$WORKBENCH/readers/tool" test
+	check "unwind-tables: Debian package" enter "$WORKBENCH/package/build"
 	check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:-180}"
 	check "every commit builds" inside every_commit_builds
 	check "bench" "$WORKBENCH/measure/bench" &&
