@@ -205,7 +205,7 @@ TEST(nothing_is_logged)
 #define MAX_SYSCTL	"/proc/sys/kernel/unwind_tables_max"
 #define SECTIONS	32768
 /* No more is said of a section: its tree costs as well. */
-#define SECTION_BYTES	96
+#define SECTION_BYTES	64
 /* What each CPU may have been given before, as MEMCG_CHARGE_BATCH: charged already. */
 #define STOCK_BYTES	(64 * PAGE)
 
