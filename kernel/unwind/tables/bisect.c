@@ -121,7 +121,7 @@ fault:
 	return -EFAULT;
 }
 
-/* In user memory, what linkers write for .eh_frame of this machine. */
+/* Four bytes that count from the table's base: what linkers write for .eh_frame. */
 static noinline
 int bisect_narrow(unsigned long table, const struct unwind_bisect_array *array, u64 key,
 		  struct unwind_bisect_element *element)
@@ -133,7 +133,7 @@ static __always_inline
 int bisect_any(unsigned long table, const struct unwind_bisect_array *array, u64 key,
 	       struct unwind_bisect_element *element, bool user)
 {
-	/* And for SFrame. */
+	/* Eight bytes that count from where they stand: what linkers write for SFrame. */
 	if (likely(array->wide && array->relative && !array->swapped))
 		return bisect(table, array, key, element, user, true, true, false);
 	if (likely(user && !array->wide && !array->relative && !array->swapped))
