@@ -2,20 +2,13 @@
 
 //! What trees point to.
 
-use core::ptr::NonNull;
-
 use kernel::{
     alloc::Flags,
-    bindings,
     prelude::*,
     sync::{
-        aref::{
-            ARef,
-            AlwaysRefCounted, //
-        },
-        Refcount, //
+        aref::ARef,
+        rcu::Counted, //
     },
-    types::Opaque, //
 };
 
 use crate::section::{
@@ -28,7 +21,7 @@ use crate::section::{
 /// # Safety
 ///
 /// For each value, `has_tail()` must say of the head from `split()` whether a tail came with it.
-pub(crate) unsafe trait Value: Copy {
+pub(crate) unsafe trait Value: Copy + 'static {
     /// What each entry keeps.
     type Head: Copy;
     /// What it keeps besides, if there is more.
@@ -46,19 +39,18 @@ pub(crate) unsafe trait Value: Copy {
 
 /// A value that one tree points to, or several that are copies of each other.
 ///
-/// It is not changed any more, and readers copy the value out under RCU. So it is freed a grace
-/// period after the last tree has given it up; and no destructor runs, for it is plain data.
+/// It is not changed any more, and readers copy the value out under RCU.
 ///
 /// # Invariants
 ///
 /// If the head has a tail, this is the first field of a [`Long`].
 #[repr(C)]
 pub(crate) struct Entry<T: Value> {
-    rcu: Opaque<bindings::kvfree_rcu_head>,
-    /// How many trees point to it.
-    references: Refcount,
     head: T::Head,
 }
+
+/// A reference to an entry.
+pub(crate) type EntryRef<T> = ARef<Counted<Entry<T>>>;
 
 /// An entry, and the tail of its value.
 #[repr(C)]
@@ -69,43 +61,26 @@ struct Long<T: Value> {
 
 // Beside the trees' nodes, this is all that a section costs, with one table or two, and a table
 // that is used.
-const _: () = assert!(size_of::<Entry<Section>>() <= 64 && size_of::<Long<Section>>() <= 96);
-const _: () = assert!(size_of::<Entry<Judged>>() <= 64);
-
-// SAFETY: It is freed, after a grace period, by whoever takes the last reference away.
-unsafe impl<T: Value> AlwaysRefCounted for Entry<T> {
-    fn inc_ref(&self) {
-        self.references.inc();
-    }
-
-    unsafe fn dec_ref(entry: NonNull<Self>) {
-        // SAFETY: This reference is still counted, so it lives.
-        if unsafe { entry.as_ref() }.references.dec_and_test() {
-            let entry = entry.as_ptr();
-
-            // SAFETY: It was made by `KBox`, and no reader can find it from now on.
-            unsafe { bindings::kvfree_call_rcu((*entry).rcu.get(), entry.cast()) };
-        }
-    }
-}
+const _: () = assert!(size_of::<Counted<Entry<Section>>>() <= 64);
+const _: () = assert!(size_of::<Counted<Long<Section>>>() <= 96);
+const _: () = assert!(size_of::<Counted<Entry<Judged>>>() <= 64);
 
 impl<T: Value> Entry<T> {
     /// Makes an entry, to be given to a tree.
-    pub(crate) fn new(value: T, flags: Flags) -> Result<ARef<Self>> {
-        let (head, tail) = value.split();
-        let entry = Self {
-            rcu: Opaque::uninit(),
-            references: Refcount::new(1),
-            head,
-        };
-        // INVARIANT: By the requirement of the trait there is a tail if the head has one.
-        let entry = match tail {
-            None => NonNull::from(KBox::leak(KBox::new(entry, flags)?)),
-            Some(tail) => NonNull::from(KBox::leak(KBox::new(Long { entry, tail }, flags)?)).cast(),
-        };
+    pub(crate) fn new(value: T, flags: Flags) -> Result<EntryRef<T>> {
+        const { assert!(align_of::<Long<T>>() == align_of::<Self>()) };
 
-        // SAFETY: The count is 1 for this reference.
-        Ok(unsafe { ARef::from_raw(entry) })
+        let (head, tail) = value.split();
+        // INVARIANT: By the requirement of the trait there is a tail if the head has one.
+        let entry = Self { head };
+        let Some(tail) = tail else {
+            return Ok(Counted::new(entry, flags)?);
+        };
+        let long = ARef::into_raw(Counted::new(Long { entry, tail }, flags)?);
+
+        // SAFETY: This is the reference that was made just now. A `Counted<Long<T>>` is a
+        // `Counted<Entry<T>>`, too: an entry is its first field, and has its alignment.
+        Ok(unsafe { ARef::from_raw(long.cast()) })
     }
 
     /// The value.

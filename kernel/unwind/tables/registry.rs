@@ -43,7 +43,10 @@ use crate::{
         self,
         Cache, //
     },
-    entry::Entry,
+    entry::{
+        Entry,
+        EntryRef, //
+    },
     section::{
         Found,
         Judged,
@@ -202,7 +205,7 @@ impl Registry {
         mm: *mut bindings::mm_struct,
         section: Section,
         update: bool,
-    ) -> Result<ARef<Entry<Section>>> {
+    ) -> Result<EntryRef<Section>> {
         // SAFETY: `mm` keeps its users, by the requirement of this function.
         let registry = unsafe { Self::get_or_new(slot(mm), GFP_KERNEL_ACCOUNT) }?;
         let (start, end) = (section.text_start, section.text_end);
@@ -333,7 +336,7 @@ impl Registry {
     }
 
     /// Makes an entry of a section, under an id of its own.
-    pub(crate) fn entry(&self, section: Section, flags: Flags) -> Result<ARef<Entry<Section>>> {
+    pub(crate) fn entry(&self, section: Section, flags: Flags) -> Result<EntryRef<Section>> {
         let section = Section {
             id: self.next_id.fetch_add(1, Relaxed),
             ..section
@@ -347,11 +350,7 @@ impl Registry {
     /// # Errors
     ///
     /// `ENOMEM`.
-    fn entry_over(
-        &self,
-        entry: ARef<Entry<Section>>,
-        old: &Section,
-    ) -> Result<ARef<Entry<Section>>> {
+    fn entry_over(&self, entry: EntryRef<Section>, old: &Section) -> Result<EntryRef<Section>> {
         let new = entry.value();
         let all = new.or(old);
 
@@ -368,7 +367,7 @@ impl Registry {
     /// # Errors
     ///
     /// `ENOSPC` if there are too many; `EEXIST` if part of its text is registered; `ENOMEM`.
-    pub(crate) fn insert(&self, entry: ARef<Entry<Section>>, most: usize) -> Result {
+    pub(crate) fn insert(&self, entry: EntryRef<Section>, most: usize) -> Result {
         let section = entry.value();
         let (start, end) = (section.text_start, section.text_end);
         let mut locked = self.lock();
@@ -400,7 +399,7 @@ impl Registry {
     /// # Errors
     ///
     /// `ENOENT` if there is no such section, or it has no table of this format; `ENOMEM`.
-    pub(crate) fn replace(&self, entry: ARef<Entry<Section>>) -> Result {
+    pub(crate) fn replace(&self, entry: EntryRef<Section>) -> Result {
         let new = entry.value();
         let mut locked = self.lock();
         let old = locked

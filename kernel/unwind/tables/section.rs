@@ -159,12 +159,17 @@ pub(crate) struct Head {
     table: Option<Table>,
 }
 
+/// The second table, aligned as what it is kept behind.
+#[derive(Clone, Copy)]
+#[repr(C, packed(4))]
+pub(crate) struct Tail(Table);
+
 // SAFETY: There is a tail if there are all tables, and both say so by `has`.
 unsafe impl Value for Section {
     type Head = Head;
-    type Tail = Table;
+    type Tail = Tail;
 
-    fn split(self) -> (Head, Option<Table>) {
+    fn split(self) -> (Head, Option<Tail>) {
         let [sframe, eh_frame] = self.tables;
         let (has, table, tail) = match (sframe, eh_frame) {
             (Some(_), Some(_)) => (Tables::All, sframe, eh_frame),
@@ -181,7 +186,7 @@ unsafe impl Value for Section {
             table,
         };
 
-        (head, tail)
+        (head, tail.map(Tail))
     }
 
     #[inline]
@@ -190,9 +195,9 @@ unsafe impl Value for Section {
     }
 
     #[inline]
-    fn join(head: Head, tail: Option<Table>) -> Self {
+    fn join(head: Head, tail: Option<Tail>) -> Self {
         let tables = match head.has {
-            Tables::All => [head.table, tail],
+            Tables::All => [head.table, tail.map(|Tail(table)| table)],
             Tables::Only(Format::SFrame) => [head.table, None],
             Tables::Only(Format::EhFrame) => [None, head.table],
         };

@@ -28,7 +28,7 @@ use kernel::{
 };
 
 use crate::{
-    entry::Entry,
+    entry::EntryRef,
     section::Section,
     tree::{
         Tree,
@@ -81,23 +81,26 @@ unsafe impl AlwaysRefCounted for Set {
 impl Set {
     /// Makes an empty set.
     pub(crate) fn new(flags: Flags) -> Result<ARef<Self>> {
-        let set = KBox::pin_init(
-            pin_init!(Self {
-                tree <- Tree::new(),
-                references: Refcount::new(1),
-                len: Atomic::new(0),
-                absent: Atomic::new(0),
-                tables_start: Atomic::new(usize::MAX),
-                tables_end: Atomic::new(0),
-                tables_reach: Atomic::new(0),
-            }),
-            flags,
-        )?;
+        let set = pin_init!(Self {
+            tree <- Tree::new(),
+            references: Refcount::new(1),
+            len: Atomic::new(0),
+            absent: Atomic::new(0),
+            tables_start: Atomic::new(usize::MAX),
+            tables_end: Atomic::new(0),
+            tables_reach: Atomic::new(0),
+        });
+
+        Ok(Self::with_reference(KBox::pin_init(set, flags)?))
+    }
+
+    /// The only reference to a new set.
+    fn with_reference(set: Pin<KBox<Self>>) -> ARef<Self> {
         // SAFETY: The set is not moved: it only changes hands as a pointer.
         let set = NonNull::from(KBox::leak(unsafe { Pin::into_inner_unchecked(set) }));
 
         // SAFETY: The count is 1 for this reference.
-        Ok(unsafe { ARef::from_raw(set) })
+        unsafe { ARef::from_raw(set) }
     }
 
     /// Makes a set with the same sections, which are shared, but not the tree that they are in.
@@ -106,20 +109,19 @@ impl Set {
     ///
     /// Nobody may write to this set meanwhile.
     pub(crate) unsafe fn copy(&self, flags: Flags) -> Result<ARef<Self>> {
-        let new = Self::new(flags)?;
+        let copy_of = |number: &Atomic<usize>| Atomic::new(number.load(Relaxed));
+        let set = try_pin_init!(Self {
+            // SAFETY: As this function requires.
+            tree <- unsafe { self.tree.copy(flags) },
+            references: Refcount::new(1),
+            len: copy_of(&self.len),
+            absent: copy_of(&self.absent),
+            tables_start: copy_of(&self.tables_start),
+            tables_end: copy_of(&self.tables_end),
+            tables_reach: copy_of(&self.tables_reach),
+        }? Error);
 
-        // SAFETY: Nobody else has the new set, and nobody writes to this one.
-        unsafe { new.tree.writer().copy_from(&self.tree, flags) }?;
-        for (new, old) in [
-            (&new.len, &self.len),
-            (&new.absent, &self.absent),
-            (&new.tables_start, &self.tables_start),
-            (&new.tables_end, &self.tables_end),
-            (&new.tables_reach, &self.tables_reach),
-        ] {
-            new.store(old.load(Relaxed), Relaxed);
-        }
-        Ok(new)
+        Ok(Self::with_reference(KBox::try_pin_init(set, flags)?))
     }
 
     /// How many references there are.
@@ -217,7 +219,7 @@ impl<'a> Owned<'a> {
     /// # Errors
     ///
     /// `EEXIST` if a byte of its text has one already; `ENOMEM`.
-    pub(crate) fn add(&mut self, entry: ARef<Entry<Section>>, flags: Flags) -> Result {
+    pub(crate) fn add(&mut self, entry: EntryRef<Section>, flags: Flags) -> Result {
         let section = entry.value();
         let (first, last) = (section.text_start, section.text_last());
 
@@ -232,7 +234,7 @@ impl<'a> Owned<'a> {
     /// # Errors
     ///
     /// `EEXIST` if a byte of its text is that of another section; `ENOMEM`.
-    pub(crate) fn join(&mut self, entry: ARef<Entry<Section>>, flags: Flags) -> Result {
+    pub(crate) fn join(&mut self, entry: EntryRef<Section>, flags: Flags) -> Result {
         let section = entry.value();
         let (first, last) = (section.text_start, section.text_last());
 
@@ -248,7 +250,7 @@ impl<'a> Owned<'a> {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn replace(&mut self, entry: ARef<Entry<Section>>, flags: Flags) -> Result {
+    pub(crate) fn replace(&mut self, entry: EntryRef<Section>, flags: Flags) -> Result {
         let section = entry.value();
         let (first, last) = (section.text_start, section.text_last());
 

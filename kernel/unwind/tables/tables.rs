@@ -44,16 +44,14 @@ mod tables_kunit;
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
 mod user_memory_kunit;
 
-use core::ptr::NonNull;
-
 use kernel::{
     bindings,
     prelude::*,
-    sync::aref::ARef, //
+    types::ForeignOwnable, //
 };
 
 use crate::{
-    entry::Entry,
+    entry::EntryRef,
     parse::{
         Budget,
         Packed,
@@ -285,7 +283,7 @@ pub unsafe extern "C" fn __unwind_tables_prepare(
     let entry = section.and_then(|section| unsafe { Registry::prepare(mm, section, update) });
 
     match entry {
-        Ok(entry) => ARef::into_raw(entry).as_ptr().cast(),
+        Ok(entry) => entry.into_foreign().cast(),
         Err(error) => error.to_ptr(),
     }
 }
@@ -297,10 +295,8 @@ pub unsafe extern "C" fn __unwind_tables_prepare(
 /// `entry` must be from that function, and not used any more by the caller.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_put(entry: *mut bindings::unwind_tables_entry) {
-    if let Some(entry) = NonNull::new(entry.cast::<Entry<Section>>()) {
-        // SAFETY: The caller gives up this reference, which is from `__unwind_tables_prepare()`.
-        drop(unsafe { ARef::from_raw(entry) });
-    }
+    // SAFETY: The caller gives up this reference, which is from `__unwind_tables_prepare()`.
+    drop(unsafe { EntryRef::<Section>::try_from_foreign(entry.cast()) });
 }
 
 /// Registers what was prepared: see `unwind_tables_register()` in the C header.
@@ -315,7 +311,12 @@ pub unsafe extern "C" fn __unwind_tables_insert(
     most: c_uint,
 ) -> c_int {
     // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
-    let (registry, entry) = unsafe { (Registry::get(slot(mm)), &*entry.cast::<Entry<Section>>()) };
+    let (registry, entry) = unsafe {
+        (
+            Registry::get(slot(mm)),
+            EntryRef::<Section>::borrow(entry.cast()),
+        )
+    };
 
     errno(
         registry
@@ -336,7 +337,12 @@ pub unsafe extern "C" fn __unwind_tables_replace(
     entry: *mut bindings::unwind_tables_entry,
 ) -> c_int {
     // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
-    let (registry, entry) = unsafe { (Registry::get(slot(mm)), &*entry.cast::<Entry<Section>>()) };
+    let (registry, entry) = unsafe {
+        (
+            Registry::get(slot(mm)),
+            EntryRef::<Section>::borrow(entry.cast()),
+        )
+    };
 
     errno(
         registry

@@ -16,7 +16,6 @@ use kernel::{
     page::PAGE_SIZE,
     prelude::*,
     sync::{
-        aref::ARef,
         atomic::Relaxed,
         rcu, //
     },
@@ -32,7 +31,7 @@ use super::{
 };
 
 use crate::{
-    entry::Entry,
+    entry::EntryRef,
     parse::{
         elf,
         Budget,
@@ -248,7 +247,7 @@ impl Registry {
     /// `EAGAIN`, `EEXIST`, `ENOMEM` or `ENOSPC`.
     pub(crate) fn insert_found(
         &self,
-        entry: ARef<Entry<Section>>,
+        entry: EntryRef<Section>,
         most: usize,
         unmaps: u64,
     ) -> Result {

@@ -28,7 +28,7 @@ use super::Registry;
 
 use crate::{
     cache,
-    entry::Entry,
+    entry::EntryRef,
     section::{
         Found,
         Judged,
@@ -131,7 +131,7 @@ impl Locked<'_> {
     /// # Errors
     ///
     /// `ENOMEM`; then nothing has changed.
-    pub(super) fn replace(&mut self, old: &Found, entry: ARef<Entry<Section>>) -> Result {
+    pub(super) fn replace(&mut self, old: &Found, entry: EntryRef<Section>) -> Result {
         self.own_set(GFP_KERNEL_ACCOUNT)?
             .replace(entry, GFP_KERNEL_ACCOUNT)?;
         self.forget(old);

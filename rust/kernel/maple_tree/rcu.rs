@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Maple trees that are read under RCU.
+
+use core::{
+    marker::PhantomData,
+    mem::needs_drop,
+    ops::{
+        RangeBounds,
+        RangeInclusive, //
+    },
+    ptr, //
+};
+
+use crate::{
+    alloc::Flags,
+    bindings,
+    error::to_result,
+    prelude::*,
+    sync::{
+        aref::{
+            ARef,
+            AlwaysRefCounted, //
+        },
+        rcu::{
+            ForeignOwnableRcu,
+            Guard, //
+        },
+    },
+    types::Opaque, //
+};
+
+use super::{
+    ma_state_init,
+    to_maple_range,
+    InsertError,
+    InsertErrorKind, //
+};
+
+/// A maple tree in RCU mode, with an external lock.
+///
+/// Readers take no lock: they hold an [`rcu::Guard`](Guard). So a value that was removed must stay
+/// valid for a grace period, which is what [`ForeignOwnableRcu`] stands for.
+///
+/// Writers need a [`RcuMapleWriter`], of which there may be one at a time: the user of the tree has
+/// a lock for that. [`MapleTree`](super::MapleTree) has a spinlock of its own, which its functions
+/// drop to allocate memory. A tree with an external lock may be written to under a mutex, with
+/// memory that is allocated as the caller wishes, and can be duplicated.
+///
+/// Lockdep is not told which lock that is: it need not be the same at all times.
+///
+/// # Invariants
+///
+/// - `tree` is a maple tree in RCU mode and with an external lock.
+/// - Each range in it owns an instance of `T`.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::{
+///     maple_tree::RcuMapleTree,
+///     new_mutex,
+///     sync::{
+///         aref::ARef,
+///         rcu::{
+///             self,
+///             Counted, //
+///         },
+///         Mutex, //
+///     }, //
+/// };
+///
+/// /// # Invariants
+/// ///
+/// /// Those who write to `tree` hold `lock`.
+/// #[pin_data]
+/// struct Numbers {
+///     #[pin]
+///     tree: RcuMapleTree<ARef<Counted<u32>>>,
+///     #[pin]
+///     lock: Mutex<()>,
+/// }
+///
+/// impl Numbers {
+///     fn new() -> impl PinInit<Self> {
+///         pin_init!(Self {
+///             tree <- RcuMapleTree::new(),
+///             lock <- new_mutex!(()),
+///         })
+///     }
+///
+///     fn add(&self, first: usize, last: usize, number: u32) -> Result {
+///         let number = Counted::new(number, GFP_KERNEL)?;
+///         let _guard = self.lock.lock();
+///         // SAFETY: The lock is held while there is a writer, by the type invariants.
+///         let mut writer = unsafe { self.tree.writer() };
+///
+///         Ok(writer.insert_range(first..=last, number, GFP_KERNEL)?)
+///     }
+///
+///     fn get(&self, index: usize) -> Option<u32> {
+///         self.tree.load(index, &rcu::read_lock()).copied()
+///     }
+/// }
+///
+/// let numbers = KBox::pin_init(Numbers::new(), GFP_KERNEL)?;
+///
+/// numbers.add(100, 199, 1)?;
+/// numbers.add(200, 200, 2)?;
+/// assert_eq!(numbers.add(150, 250, 3), Err(EEXIST));
+///
+/// assert_eq!(numbers.get(199), Some(1));
+/// assert_eq!(numbers.get(200), Some(2));
+/// assert_eq!(numbers.get(201), None);
+/// # Ok::<(), Error>(())
+/// ```
+#[pin_data(PinnedDrop)]
+#[repr(transparent)]
+pub struct RcuMapleTree<T: ForeignOwnableRcu> {
+    #[pin]
+    tree: Opaque<bindings::maple_tree>,
+    _p: PhantomData<T>,
+}
+
+// SAFETY: A maple tree may be used and destroyed by any thread, if its values may.
+unsafe impl<T: ForeignOwnableRcu + Send> Send for RcuMapleTree<T> {}
+// SAFETY: The tree is in RCU mode, so readers are safe from the writer, and there is one writer at
+// most. Readers share the values, and a writer on any thread may take them.
+unsafe impl<T: ForeignOwnableRcu + Send + Sync> Sync for RcuMapleTree<T> {}
+
+impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
+    /// Creates an empty tree.
+    #[inline]
+    pub fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            // INVARIANT: This is what the flags say, and the tree has no ranges.
+            tree <- Opaque::ffi_init(|tree| {
+                // SAFETY: `tree` is valid for writing, and does not move from now on.
+                unsafe { Self::init(tree) }
+            }),
+            _p: PhantomData,
+        })
+    }
+
+    /// Initialises an empty tree.
+    ///
+    /// # Safety
+    ///
+    /// `tree` must be valid for writing, and pinned.
+    #[inline]
+    unsafe fn init(tree: *mut bindings::maple_tree) {
+        // With lockdep, a tree knows its external lock; zeroes are none.
+        // SAFETY: `tree` is valid for writing, by the requirement of this function.
+        unsafe {
+            tree.write_bytes(0, 1);
+            bindings::mt_init_flags(
+                tree,
+                bindings::MT_FLAGS_USE_RCU | bindings::MT_FLAGS_LOCK_EXTERN,
+            );
+        }
+    }
+
+    /// Loads the value at an index.
+    #[inline]
+    pub fn load<'a>(&'a self, index: usize, _guard: &'a Guard) -> Option<T::RcuBorrowed<'a>> {
+        // SAFETY: By the type invariants `tree` is a maple tree in RCU mode.
+        let value = unsafe { bindings::mtree_load(self.tree.get(), index) };
+
+        // SAFETY: If it is not null, it is from the tree, and so meets the requirement.
+        (!value.is_null()).then(|| unsafe { Self::borrow(value) })
+    }
+
+    /// Loads the value at an index, if there is one, and the range of indexes around this one that
+    /// have the same value, or none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::{maple_tree::RcuMapleTree, sync::{aref::ARef, rcu::{self, Counted}}};
+    ///
+    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
+    ///
+    /// let ten = Counted::new(10, GFP_KERNEL)?;
+    /// tree.as_mut().writer_mut().insert_range(100..200, ten, GFP_KERNEL)?;
+    ///
+    /// let guard = rcu::read_lock();
+    /// assert_eq!(tree.load_range(150, &guard), (100..=199, Some(&10)));
+    /// assert_eq!(tree.load_range(50, &guard), (0..=99, None));
+    /// assert_eq!(tree.load_range(200, &guard), (200..=usize::MAX, None));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn load_range<'a>(
+        &'a self,
+        index: usize,
+        _guard: &'a Guard,
+    ) -> (RangeInclusive<usize>, Option<T::RcuBorrowed<'a>>) {
+        let mut state = ma_state_init(self.tree.get(), index, index);
+
+        // SAFETY: By the type invariants `tree` is a maple tree in RCU mode, so no node that the
+        // walk comes to is freed before the end of this RCU read-side critical section.
+        let value = unsafe { bindings::mas_walk(&mut state) };
+
+        (
+            state.index..=state.last,
+            // SAFETY: If it is not null, it is from the tree, and so meets the requirement.
+            (!value.is_null()).then(|| unsafe { Self::borrow(value) }),
+        )
+    }
+
+    /// Borrows a value for a reader.
+    ///
+    /// # Safety
+    ///
+    /// `value` must be from the tree, found in an RCU read-side critical section that does not end
+    /// before `'a` does.
+    #[inline]
+    unsafe fn borrow<'a>(value: *mut c_void) -> T::RcuBorrowed<'a>
+    where
+        T: 'a,
+    {
+        // SAFETY: By the type invariants the tree owns an instance of `T`, so this is from
+        // `into_foreign()`. The instance was in the tree after the critical section began, so
+        // whoever has taken it from there did so later.
+        unsafe { T::rcu_borrow(value) }
+    }
+
+    /// Iterates over the values whose ranges have an index in `range`, in order, with their ranges.
+    ///
+    /// What is written meanwhile may be seen or not.
+    ///
+    /// Each step is a walk from the root of the tree. A step from a node to the next one would have
+    /// to start again where a writer has replaced the node.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::{maple_tree::RcuMapleTree, sync::{aref::ARef, rcu::{self, Counted}}};
+    ///
+    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
+    ///
+    /// let ten = Counted::new(10, GFP_KERNEL)?;
+    /// let twenty = Counted::new(20, GFP_KERNEL)?;
+    /// tree.as_mut().writer_mut().insert_range(100..200, ten, GFP_KERNEL)?;
+    /// tree.as_mut().writer_mut().insert_range(500..=600, twenty, GFP_KERNEL)?;
+    ///
+    /// let guard = rcu::read_lock();
+    /// let mut values = tree.iter(150..501, &guard);
+    /// assert_eq!(values.next(), Some((100..=199, &10)));
+    /// assert_eq!(values.next(), Some((500..=600, &20)));
+    /// assert_eq!(values.next(), None);
+    ///
+    /// assert!(tree.iter(200..500, &guard).next().is_none());
+    /// assert!(tree.iter(150..150, &guard).next().is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn iter<'a>(
+        &'a self,
+        range: impl RangeBounds<usize>,
+        guard: &'a Guard,
+    ) -> RcuMapleIter<'a, T> {
+        RcuMapleIter {
+            tree: self,
+            rest: to_maple_range(range),
+            guard,
+        }
+    }
+
+    /// Like [`RcuMapleTree::iter`], for one who keeps others from writing. It takes less time, and
+    /// needs no guard.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to the tree before `'a` ends.
+    #[inline]
+    pub unsafe fn iter_locked<'a>(
+        &'a self,
+        range: impl RangeBounds<usize>,
+    ) -> impl Iterator<Item = (RangeInclusive<usize>, T::Borrowed<'a>)>
+    where
+        T: 'a,
+    {
+        // SAFETY: By the type invariants this is a maple tree, and it is borrowed; nobody writes to
+        // it.
+        let found = unsafe { raw_iter(self.tree.get(), range) };
+
+        found.map(|(range, value)| {
+            // SAFETY: By the type invariants the tree owns an instance of `T`, and it keeps it as
+            // long as nobody writes.
+            (range, unsafe { T::borrow(value) })
+        })
+    }
+
+    /// Returns what is needed to write to the tree.
+    ///
+    /// # Safety
+    ///
+    /// Until `'a` ends there must be no other writer, nor anybody in [`RcuMapleTree::iter_locked`].
+    /// Most often that means: the caller must hold the lock that protects the tree.
+    #[inline]
+    pub unsafe fn writer<'a>(&'a self) -> RcuMapleWriter<'a, T> {
+        // INVARIANT: By the requirement of this function.
+        RcuMapleWriter { tree: self }
+    }
+
+    /// Returns what is needed to write to a tree that nobody else uses.
+    #[inline]
+    pub fn writer_mut(self: Pin<&mut Self>) -> RcuMapleWriter<'_, T> {
+        // INVARIANT: The tree is mutably borrowed.
+        RcuMapleWriter {
+            tree: self.into_ref().get_ref(),
+        }
+    }
+}
+
+impl<T: AlwaysRefCounted> RcuMapleTree<ARef<T>>
+where
+    ARef<T>: ForeignOwnableRcu,
+{
+    /// Creates a tree with the same ranges and values, of which each gets another reference.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to this tree until the new one is initialised.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::{maple_tree::RcuMapleTree, sync::{aref::ARef, rcu::{self, Counted}}};
+    ///
+    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
+    ///
+    /// for index in 0..100 {
+    ///     let value = Counted::new(1, GFP_KERNEL)?;
+    ///     tree.as_mut().writer_mut().insert_range(index..=index, value, GFP_KERNEL)?;
+    /// }
+    ///
+    /// // SAFETY: Nobody else has the tree.
+    /// let mut copy = KBox::try_pin_init(unsafe { tree.dup(GFP_KERNEL) }, GFP_KERNEL)?;
+    /// assert!(copy.as_mut().writer_mut().erase(50).is_some());
+    ///
+    /// let guard = rcu::read_lock();
+    /// assert_eq!(tree.iter(.., &guard).count(), 100);
+    /// assert_eq!(copy.iter(.., &guard).count(), 99);
+    /// drop(guard);
+    ///
+    /// // The values are shared.
+    /// drop(tree);
+    /// assert_eq!(copy.load(49, &rcu::read_lock()), Some(&1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub unsafe fn dup(&self, gfp: Flags) -> impl PinInit<Self, Error> + '_ {
+        try_pin_init!(Self {
+            // INVARIANT: It has the flags of `self`, and a reference to each value.
+            tree <- Opaque::try_ffi_init(|tree| {
+                // SAFETY: `tree` is valid for writing, and does not move from now on.
+                unsafe { Self::init(tree) };
+                // SAFETY: Both are maple trees, nobody writes to `self`, by the requirement of this
+                // function, and nobody else sees `tree`. If this fails, `tree` is still empty.
+                to_result(unsafe { bindings::__mt_dup(self.tree.get(), tree, gfp.as_raw()) })?;
+
+                // SAFETY: Nobody else sees `tree`.
+                for (_, value) in unsafe { raw_iter(tree, ..) } {
+                    // SAFETY: It is a value of `self` as well, which owns a reference; and a
+                    // foreign-owned `ARef<T>` is a pointer to `T`.
+                    unsafe { &*value.cast::<T>() }.inc_ref();
+                }
+                Ok::<(), Error>(())
+            }),
+            _p: PhantomData,
+        }? Error)
+    }
+}
+
+/// The pointers in a tree whose ranges have an index in `range`, in order, with their ranges.
+///
+/// # Safety
+///
+/// `tree` must be a maple tree while the result is used, and nobody may write to it until then.
+#[inline]
+unsafe fn raw_iter(
+    tree: *mut bindings::maple_tree,
+    range: impl RangeBounds<usize>,
+) -> impl Iterator<Item = (RangeInclusive<usize>, *mut c_void)> {
+    let (first, last) = to_maple_range(range).unzip();
+    let mut state = first.map(|first| ma_state_init(tree, first, first));
+
+    core::iter::from_fn(move || {
+        let state = state.as_mut()?;
+        // SAFETY: `tree` is a maple tree. Nobody writes to it, so the node that `state` is in
+        // stays.
+        let value = unsafe { bindings::mas_find(state, last?) };
+
+        (!value.is_null()).then_some((state.index..=state.last, value))
+    })
+}
+
+#[pinned_drop]
+impl<T: ForeignOwnableRcu> PinnedDrop for RcuMapleTree<T> {
+    fn drop(self: Pin<&mut Self>) {
+        if needs_drop::<T>() {
+            // SAFETY: The tree is mutably borrowed.
+            for (_, value) in unsafe { raw_iter(self.tree.get(), ..) } {
+                // SAFETY: By the type invariants the tree owns an instance of `T`. It is not looked
+                // at again: the tree is destroyed below.
+                drop(unsafe { T::from_foreign(value) });
+            }
+        }
+        // There is no reader: each has borrowed the tree. So no node has to wait for any.
+        // SAFETY: The tree is mutably borrowed.
+        unsafe { bindings::mt_clear_in_rcu(self.tree.get()) };
+        // SAFETY: The tree is mutably borrowed, and not used any more.
+        unsafe { bindings::__mt_destroy(self.tree.get()) };
+    }
+}
+
+/// An iterator over a part of a [`RcuMapleTree`]: see [`RcuMapleTree::iter`].
+pub struct RcuMapleIter<'a, T: ForeignOwnableRcu> {
+    tree: &'a RcuMapleTree<T>,
+    /// The first and the last index that were not looked at.
+    rest: Option<(usize, usize)>,
+    guard: &'a Guard,
+}
+
+impl<'a, T: ForeignOwnableRcu> Iterator for RcuMapleIter<'a, T> {
+    type Item = (RangeInclusive<usize>, T::RcuBorrowed<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some((first, last)) = self.rest {
+            let (range, value) = self.tree.load_range(first, self.guard);
+
+            self.rest = range
+                .end()
+                .checked_add(1)
+                .filter(|next| *next <= last)
+                .map(|next| (next, last));
+            if let Some(value) = value {
+                return Some((range, value));
+            }
+        }
+        None
+    }
+}
+
+/// The right to write to a [`RcuMapleTree`].
+///
+/// # Invariants
+///
+/// Nobody else writes to `tree`, or is in [`RcuMapleTree::iter_locked`], before `'a` ends.
+pub struct RcuMapleWriter<'a, T: ForeignOwnableRcu> {
+    tree: &'a RcuMapleTree<T>,
+}
+
+impl<T: ForeignOwnableRcu> RcuMapleWriter<'_, T> {
+    /// Inserts a value at the indexes of a range, which must have none.
+    ///
+    /// # Errors
+    ///
+    /// [`InsertErrorKind::Occupied`] if an index of the range has a value;
+    /// [`InsertErrorKind::AllocError`]; [`InsertErrorKind::InvalidRequest`] if the range is empty.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::{
+    ///     maple_tree::{InsertErrorKind, RcuMapleTree},
+    ///     sync::{aref::ARef, rcu::Counted}, //
+    /// };
+    ///
+    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
+    /// let mut writer = tree.as_mut().writer_mut();
+    /// let value = Counted::new(10, GFP_KERNEL)?;
+    ///
+    /// writer.insert_range(100..500, value.clone(), GFP_KERNEL)?;
+    /// writer.insert_range(500..=1000, value.clone(), GFP_KERNEL)?;
+    ///
+    /// assert_eq!(
+    ///     writer.insert_range(1000..1200, value.clone(), GFP_KERNEL).unwrap_err().cause,
+    ///     InsertErrorKind::Occupied,
+    /// );
+    /// assert_eq!(
+    ///     writer.insert_range(72..72, value, GFP_KERNEL).unwrap_err().cause,
+    ///     InsertErrorKind::InvalidRequest,
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn insert_range(
+        &mut self,
+        range: impl RangeBounds<usize>,
+        value: T,
+        gfp: Flags,
+    ) -> Result<(), InsertError<T>> {
+        self.replace_range::<0>(range, value, |_, _| false, gfp)
+            .map(|_| ())
+    }
+
+    /// Stores a value at the indexes of a range, in the place of at most `N` values, and returns
+    /// these. Readers see each old value until they see the new one.
+    ///
+    /// # Errors
+    ///
+    /// [`InsertErrorKind::Occupied`] if there are more, or the range of one reaches beyond `range`,
+    /// or `may_replace` returns false for one; [`InsertErrorKind::AllocError`];
+    /// [`InsertErrorKind::InvalidRequest`] if the range is empty. Then nothing has changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::{
+    ///     maple_tree::{InsertErrorKind, RcuMapleTree},
+    ///     sync::{aref::ARef, rcu::{self, Counted}}, //
+    /// };
+    ///
+    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
+    /// let mut writer = tree.as_mut().writer_mut();
+    ///
+    /// writer.insert_range(10..20, Counted::new(1, GFP_KERNEL)?, GFP_KERNEL)?;
+    /// writer.insert_range(20..30, Counted::new(2, GFP_KERNEL)?, GFP_KERNEL)?;
+    ///
+    /// let three = Counted::new(3, GFP_KERNEL)?;
+    /// let result = writer.replace_range::<1>(10..30, three.clone(), |_, _| true, GFP_KERNEL);
+    /// assert!(result.is_err_and(|error| error.cause == InsertErrorKind::Occupied));
+    ///
+    /// let result = writer.replace_range::<2>(15..30, three.clone(), |_, _| true, GFP_KERNEL);
+    /// assert!(result.is_err_and(|error| error.cause == InsertErrorKind::Occupied));
+    ///
+    /// let small = |_, old: &Counted<u32>| **old < 2;
+    /// let result = writer.replace_range::<2>(10..30, three.clone(), small, GFP_KERNEL);
+    /// assert!(result.is_err_and(|error| error.cause == InsertErrorKind::Occupied));
+    ///
+    /// let old = writer.replace_range::<3>(5..30, three, |_, _| true, GFP_KERNEL)?;
+    /// assert_eq!(old.map(|value| value.map(|value| **value)), [Some(1), Some(2), None]);
+    /// assert_eq!(tree.load_range(7, &rcu::read_lock()), (5..=29, Some(&3)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn replace_range<const N: usize>(
+        &mut self,
+        range: impl RangeBounds<usize>,
+        value: T,
+        mut may_replace: impl FnMut(RangeInclusive<usize>, T::Borrowed<'_>) -> bool,
+        gfp: Flags,
+    ) -> Result<[Option<T>; N], InsertError<T>> {
+        let Some((first, last)) = to_maple_range(range) else {
+            return Err(InsertError {
+                value,
+                cause: InsertErrorKind::InvalidRequest,
+            });
+        };
+        let mut old = [ptr::null_mut(); N];
+        let mut places = old.iter_mut();
+
+        // SAFETY: The tree is borrowed, and nobody else writes to it, by the type invariants.
+        for (range, found) in unsafe { raw_iter(self.tree.tree.get(), first..=last) } {
+            let is_inside = first <= *range.start() && *range.end() <= last;
+
+            match places.next() {
+                // SAFETY: By the type invariants of the tree it owns an instance of `T`, and it
+                // keeps it as nobody else writes to it.
+                Some(place) if is_inside && may_replace(range, unsafe { T::borrow(found) }) => {
+                    *place = found;
+                }
+                _ => {
+                    return Err(InsertError {
+                        value,
+                        cause: InsertErrorKind::Occupied,
+                    })
+                }
+            }
+        }
+        self.store(first, last, value, gfp)?;
+
+        // SAFETY: Those that are not null were instances that the tree owned, and it has given them
+        // up.
+        Ok(old.map(|old| unsafe { T::try_from_foreign(old) }))
+    }
+
+    /// Stores a value over what is at `first..=last`.
+    ///
+    /// The nodes are allocated in a step of its own: `mas_store_gfp()` warns of flags that do not
+    /// wait for memory.
+    fn store(
+        &mut self,
+        first: usize,
+        last: usize,
+        value: T,
+        gfp: Flags,
+    ) -> Result<(), InsertError<T>> {
+        let mut state = ma_state_init(self.tree.tree.get(), first, last);
+        let new = T::into_foreign(value);
+
+        // SAFETY: `state` is of a valid tree, and nobody else writes to that, by the type
+        // invariants.
+        let result = unsafe { bindings::mas_preallocate(&mut state, new, gfp.as_raw()) };
+
+        if to_result(result).is_err() {
+            return Err(InsertError {
+                // SAFETY: The tree did not take it.
+                value: unsafe { T::from_foreign(new) },
+                cause: InsertErrorKind::AllocError(kernel::alloc::AllocError),
+            });
+        }
+        // INVARIANT: The tree owns the value from now on.
+        // SAFETY: `state` has the nodes for this store, and nobody has written since.
+        unsafe { bindings::mas_store_prealloc(&mut state, new) };
+        Ok(())
+    }
+
+    /// Removes the value at an index, from all indexes of its range, and returns it.
+    ///
+    /// This cannot fail: it waits for the memory that it needs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::{maple_tree::RcuMapleTree, sync::{aref::ARef, rcu::Counted}};
+    ///
+    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
+    /// let mut writer = tree.as_mut().writer_mut();
+    ///
+    /// writer.insert_range(100..500, Counted::new(10, GFP_KERNEL)?, GFP_KERNEL)?;
+    ///
+    /// assert_eq!(writer.erase(275).map(|value| **value), Some(10));
+    /// assert!(writer.erase(127).is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn erase(&mut self, index: usize) -> Option<T> {
+        let mut state = ma_state_init(self.tree.tree.get(), index, index);
+        // SAFETY: `state` is of a valid tree, and nobody else writes to that, by the type
+        // invariants.
+        let value = unsafe { bindings::mas_erase(&mut state) };
+
+        // SAFETY: If it is not null, it was an instance that the tree owned, and it has given it
+        // up.
+        unsafe { T::try_from_foreign(value) }
+    }
+}
