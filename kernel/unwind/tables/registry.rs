@@ -2,35 +2,30 @@
 
 //! Which text belongs to which table: one registry per address space.
 //!
-//! Registries are found through a pointer in `struct mm_struct`, which is null until something is
-//! registered, then never changes until the last user of the address space is gone.
-//!
-//! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
+//! `slot` is where an address space keeps it, `locked` what changes it, `lookup` what a walk does
+//! with it, and `discover` how a walk finds tables that nobody has registered.
 
 mod discover;
 mod locked;
 mod lookup;
+mod slot;
 
 pub(crate) use discover::TARGET;
 pub(crate) use lookup::walk_flags;
+pub(crate) use slot::slot;
 
-use core::{
-    mem::offset_of,
-    ptr::NonNull, //
-};
+use core::ptr::NonNull;
 
 use pin_init::pin_init_array_from_fn;
 
 use kernel::{
     alloc::Flags,
-    bindings, new_mutex,
+    new_mutex,
     prelude::*,
     sync::{
         aref::ARef,
         atomic::{
-            Acquire,
             Atomic,
-            Full,
             Relaxed, //
         },
         rcu,
@@ -53,10 +48,7 @@ use crate::{
         Section,
         Verdict, //
     },
-    set::{
-        Replaced,
-        Set, //
-    },
+    set::Set,
     table::Format,
     tree::Tree, //
 };
@@ -69,8 +61,7 @@ use crate::{
 ///
 /// # Invariants
 ///
-/// - `set` is valid, and this registry has a reference to it. It is replaced under `lock`, and the
-///   reference to the old one is dropped a grace period later.
+/// - `set` is replaced under `lock`.
 /// - All that write to `verdicts`, or to a set that is not shared, hold `lock`.
 /// - Each verdict is in the tree of its table's format, at the first address of its section's text,
 ///   and no section that was removed has one.
@@ -91,7 +82,11 @@ pub(crate) struct Registry {
     /// written to. It is taken inside the mmap lock; user memory is never touched while it is held.
     #[pin]
     lock: Mutex<()>,
-    set: Atomic<*mut Set>,
+    /// Readers go on with the set that they have found when it is replaced, and the reference to it
+    /// is dropped a grace period later. The reference keeps the set alive. It also keeps another
+    /// registry, which may have the only other one, from taking the set for its own and adding
+    /// sections that these readers must not see.
+    set: rcu::Pointer<ARef<Set>>,
     #[pin]
     verdicts: [Tree<Judged>; Format::COUNT],
     /// The id of the next section.
@@ -101,10 +96,6 @@ pub(crate) struct Registry {
     /// still so.
     unmaps: Atomic<u64>,
 }
-
-static_assert!(offset_of!(Registry, generation) == 0);
-static_assert!(offset_of!(bindings::unwind_tables, generation) == 0);
-static_assert!(offset_of!(Registry, cache) == offset_of!(bindings::unwind_tables, cache));
 
 /// Where the generations of the next registry begin: each has 2^32, and none has zero, which is
 /// what a walk starts with that has found nothing yet.
@@ -124,8 +115,7 @@ impl Registry {
         KBox::pin_init(
             pin_init!(Self {
                 lock <- new_mutex!((), "unwind_tables"),
-                // INVARIANT: This is the registry's reference.
-                set: Atomic::new(ARef::into_raw(set).as_ptr()),
+                set: rcu::Pointer::new(set),
                 verdicts <- pin_init_array_from_fn(|_| Tree::new()),
                 next_id: Atomic::new(next_id),
                 generation: Atomic::new(GENERATIONS.fetch_add(Self::GENERATIONS, Relaxed)),
@@ -137,135 +127,9 @@ impl Registry {
         )
     }
 
-    /// The registry that `slot`, of an address space, points to.
-    ///
-    /// # Safety
-    ///
-    /// `slot` must point to the `unwind_tables` of a `struct mm_struct` that keeps its users while
-    /// the result is used.
-    pub(crate) unsafe fn get<'a>(slot: *mut *mut bindings::unwind_tables) -> Option<&'a Self> {
-        // SAFETY: The slot is of an address space that has users, and all that store to it do so
-        // atomically.
-        let registry = unsafe { Atomic::from_ptr(slot) }
-            .load(Acquire)
-            .cast::<Self>();
-
-        // SAFETY: What a slot points to was published by `get_or_new()` and is freed after the
-        // last user is gone.
-        unsafe { registry.as_ref() }
-    }
-
-    /// The registry of an address space, made if there is none yet.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Registry::get`].
-    pub(crate) unsafe fn get_or_new<'a>(
-        slot: *mut *mut bindings::unwind_tables,
-        flags: Flags,
-    ) -> Result<&'a Self> {
-        // SAFETY: As this function requires.
-        if let Some(registry) = unsafe { Self::get(slot) } {
-            return Ok(registry);
-        }
-
-        let new = KBox::into_raw(
-            // SAFETY: The registry is not moved: it only changes hands as a pointer.
-            unsafe { Pin::into_inner_unchecked(Self::new(flags)?) },
-        );
-        // SAFETY: As in `get()`. Whoever sees the new pointer must see what it points to: `Full`.
-        let slot = unsafe { Atomic::from_ptr(slot) };
-        match slot.cmpxchg(core::ptr::null_mut(), new.cast(), Full) {
-            // SAFETY: Published just now; freed after the last user is gone.
-            Ok(_) => Ok(unsafe { &*new }),
-            Err(first) => {
-                // SAFETY: Another was faster; nobody has seen this one.
-                drop(unsafe { Pin::new_unchecked(KBox::from_raw(new)) });
-                // SAFETY: As in `get()`.
-                Ok(unsafe { &*first.cast() })
-            }
-        }
-    }
-
-    /// Does what takes memory, before any lock is taken, to register a section in the address space
-    /// `mm` or to replace one.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    ///
-    /// # Safety
-    ///
-    /// `mm` must have users until this returns.
-    pub(crate) unsafe fn prepare(
-        mm: *mut bindings::mm_struct,
-        section: Section,
-        update: bool,
-    ) -> Result<EntryRef<Section>> {
-        // SAFETY: `mm` keeps its users, by the requirement of this function.
-        let registry = unsafe { Self::get_or_new(slot(mm), GFP_KERNEL_ACCOUNT) }?;
-        let (start, end) = (section.text_start, section.text_end);
-        // A change that will be refused is no reason to copy a set.
-        let refused = if update {
-            registry.find_in(start, end).is_none()
-        } else {
-            registry.is_taken(&section)
-        };
-
-        if registry.is_shared() && !refused {
-            registry.unshare(GFP_KERNEL_ACCOUNT)?;
-        }
-        registry.entry(section, GFP_KERNEL_ACCOUNT)
-    }
-
-    /// Gives the new address space `mm` the sections that `old` has.
-    ///
-    /// What was found out about them is not passed on: private tables may differ from now on.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`; then `mm` has no sections.
-    ///
-    /// # Safety
-    ///
-    /// `old` must have users until this returns. `mm` must be new: nobody else uses it, and
-    /// nothing is registered.
-    pub(crate) unsafe fn duplicate(
-        mm: *mut bindings::mm_struct,
-        old: *mut bindings::mm_struct,
-    ) -> Result {
-        // SAFETY: `old` keeps its users.
-        let Some(old) = (unsafe { Self::get(slot(old)) }) else {
-            return Ok(());
-        };
-
-        // SAFETY: The registry is not moved: it only changes hands as a pointer.
-        let new = KBox::into_raw(unsafe { Pin::into_inner_unchecked(old.copy()?) });
-        // SAFETY: `mm` is valid, and only this thread uses it.
-        unsafe { slot(mm).write(new.cast()) };
-        Ok(())
-    }
-
-    /// Frees a registry that a slot pointed to.
-    ///
-    /// # Safety
-    ///
-    /// Nobody may use the registry any more.
-    pub(crate) unsafe fn free(registry: *mut bindings::unwind_tables) {
-        // SAFETY: It was made by `new()` and not moved since.
-        drop(unsafe { Pin::new_unchecked(KBox::from_raw(registry.cast::<Self>())) });
-    }
-
     /// The set, for one who does not hold the lock.
-    fn set<'a>(&'a self, _rcu: &'a rcu::Guard) -> &'a Set {
-        // What is in it was stored before it was published: `Acquire`.
-        // SAFETY: By the type invariants. If it is replaced, the reference is dropped after this
-        // RCU read-side critical section.
-        unsafe { &*self.set.load(Acquire) }
+    fn set<'a>(&'a self, rcu: &'a rcu::Guard) -> &'a Set {
+        self.set.load(rcu)
     }
 
     /// What is known about the table of `format` of a section.
@@ -463,7 +327,7 @@ impl Registry {
             }
             ARef::from(locked.set())
         };
-        let room = Replaced::room(flags)?;
+        let room = rcu::DropRoom::new(flags)?;
         // SAFETY: A set is written to only as long as it has one reference. `shared` was made under
         // the lock, beside the registry's, so this one has two as long as the registry has it; and
         // when the registry replaces it, its reference stays until readers are done.
@@ -558,7 +422,7 @@ impl Registry {
     /// The generation, as a walk sees it.
     #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Acquire)
+        self.generation.load(kernel::sync::atomic::Acquire)
     }
 
     /// How many references there are to the set: more than one if it is shared.
@@ -575,20 +439,5 @@ impl PinnedDrop for Registry {
             // SAFETY: By the type invariants; who walks is a user of the address space.
             drop(unsafe { KBox::from_raw(cache.as_ptr()) });
         }
-        if let Some(set) = NonNull::new(self.set.load(Relaxed)) {
-            // At once, for an address space without users has no readers.
-            // SAFETY: By the type invariants this reference is the registry's.
-            drop(unsafe { ARef::from_raw(set) });
-        }
     }
-}
-
-/// Where an address space keeps its registry.
-///
-/// # Safety
-///
-/// `mm` must point to a `struct mm_struct`.
-pub(crate) unsafe fn slot(mm: *mut bindings::mm_struct) -> *mut *mut bindings::unwind_tables {
-    // SAFETY: `mm` points to a `struct mm_struct`, so the place is inside an object.
-    unsafe { &raw mut (*mm).__bindgen_anon_1.unwind_tables }
 }

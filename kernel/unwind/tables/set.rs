@@ -2,14 +2,10 @@
 
 //! The sections of an address space, and of others that are copies of it.
 
-use core::{
-    mem::MaybeUninit,
-    ptr::NonNull, //
-};
+use core::ptr::NonNull;
 
 use kernel::{
     alloc::Flags,
-    bindings,
     prelude::*,
     sync::{
         aref::{
@@ -24,7 +20,6 @@ use kernel::{
         rcu,
         Refcount, //
     },
-    types::Opaque, //
 };
 
 use crate::{
@@ -70,8 +65,6 @@ unsafe impl AlwaysRefCounted for Set {
     unsafe fn dec_ref(set: NonNull<Self>) {
         // SAFETY: This reference is still counted, so it lives.
         if unsafe { set.as_ref() }.references.dec_and_test() {
-            // Of its readers, those of a registry that is gone are gone, and those of a registry
-            // that has another now have ended before its reference was dropped: see `Replaced`.
             // SAFETY: It was made by `KBox`, not moved since, and nobody has it any more.
             drop(unsafe { Pin::new_unchecked(KBox::from_raw(set.as_ptr())) });
         }
@@ -305,59 +298,5 @@ impl Count<'_> {
     fn update(&self, change: usize) {
         self.0
             .store(self.0.load(Relaxed).wrapping_add(change), Relaxed);
-    }
-}
-
-/// Room for a reference that is to be dropped late.
-///
-/// A registry's readers use its set under RCU. If the registry replaces the set, they go on with
-/// the old one, and its reference stays until they are done. The reference keeps the set alive. It
-/// also keeps another registry, which may have the only other reference, from taking the set for
-/// its own and adding sections that these readers must not see.
-#[repr(C)]
-pub(crate) struct Replaced {
-    /// A tree has to be walked to be freed: too long for a softirq.
-    work: Opaque<bindings::rcu_work>,
-    set: ARef<Set>,
-}
-
-impl Replaced {
-    /// Makes room: afterwards nothing can fail.
-    pub(crate) fn room(flags: Flags) -> Result<KBox<MaybeUninit<Self>>> {
-        Ok(KBox::new_uninit(flags)?)
-    }
-
-    /// Drops a reference when readers that have the set now are done.
-    pub(crate) fn drop_late(room: KBox<MaybeUninit<Self>>, set: ARef<Set>) {
-        let replaced = KBox::into_raw(KBox::write(
-            room,
-            Self {
-                work: Opaque::uninit(),
-                set,
-            },
-        ));
-
-        // SAFETY: It is valid until `drop_now()`, which is called once.
-        unsafe {
-            let work = (*replaced).work.get();
-
-            bindings::init_work_with_key(
-                &raw mut (*work).work,
-                Some(Self::drop_now),
-                false,
-                c"unwind_tables".as_char_ptr(),
-                kernel::static_lock_class!().as_ptr(),
-            );
-            bindings::queue_rcu_work(bindings::system_dfl_wq, work);
-        }
-    }
-
-    /// # Safety
-    ///
-    /// `work` must be that of an instance that is not used any more.
-    unsafe extern "C" fn drop_now(work: *mut bindings::work_struct) {
-        // SAFETY: `work` is the first member of an `rcu_work`, which is the first of an instance
-        // that `drop_late()` made and nobody else uses.
-        drop(unsafe { KBox::from_raw(work.cast::<Self>()) });
     }
 }

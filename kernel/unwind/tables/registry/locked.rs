@@ -2,11 +2,6 @@
 
 //! What only one at a time does with a registry: change it.
 
-use core::{
-    mem::MaybeUninit,
-    ptr::NonNull, //
-};
-
 use kernel::{
     alloc::{
         flags::__GFP_NOFAIL,
@@ -15,10 +10,7 @@ use kernel::{
     prelude::*,
     sync::{
         aref::ARef,
-        atomic::{
-            Relaxed,
-            Release, //
-        },
+        atomic::Release,
         lock::mutex::MutexGuard,
         rcu, //
     },
@@ -36,7 +28,6 @@ use crate::{
     },
     set::{
         Owned,
-        Replaced,
         Set, //
     },
     table::Format,
@@ -67,8 +58,9 @@ impl Registry {
 impl Locked<'_> {
     /// The set, shared or not.
     pub(super) fn set(&self) -> &Set {
-        // SAFETY: By the type invariants of the registry; nobody else replaces it.
-        unsafe { &*self.registry.set.load(Relaxed) }
+        // SAFETY: By the type invariants of the registry it is replaced under the lock, which is
+        // held, and by `replace_set()` alone, which borrows `self` mutably.
+        unsafe { self.registry.set.load_locked() }
     }
 
     /// The section that has exactly the text `start..end`.
@@ -101,7 +93,7 @@ impl Locked<'_> {
     /// `ENOMEM`; then nothing has changed.
     pub(super) fn own_set(&mut self, flags: Flags) -> Result<Owned<'_>> {
         if self.set().is_shared() {
-            let room = Replaced::room(flags)?;
+            let room = rcu::DropRoom::new(flags)?;
             // SAFETY: Nobody writes to a set that is shared, and it is: our reference stays.
             let copy = unsafe { self.set().copy(flags) }?;
 
@@ -112,18 +104,9 @@ impl Locked<'_> {
     }
 
     /// Puts a copy into the place of the set.
-    pub(super) fn replace_set(&mut self, copy: ARef<Set>, room: KBox<MaybeUninit<Replaced>>) {
-        // INVARIANT: The copy's reference becomes the registry's; the other one is dropped late.
-        // Readers must see what is in it: `Release`.
-        let old = self
-            .registry
-            .set
-            .xchg(ARef::into_raw(copy).as_ptr(), Release);
-
-        if let Some(old) = NonNull::new(old) {
-            // SAFETY: This reference was the registry's.
-            Replaced::drop_late(room, unsafe { ARef::from_raw(old) });
-        }
+    pub(super) fn replace_set(&mut self, copy: ARef<Set>, room: rcu::DropRoom<ARef<Set>>) {
+        // A tree has to be walked to be freed: too long for a softirq.
+        self.registry.set.replace(copy).drop_later(room);
     }
 
     /// Puts an entry into the place of the section `old`, and lets no walk go on with that.
