@@ -103,6 +103,7 @@ part_vm() {
 	check "kernel" "$WORKBENCH/vm/kernel" series || return
 	check "kselftests build" inside install_selftests || return
 	check "no warnings in that build" no_warnings "$logs/check-kselftests-build.log"
+	check "guest: doctests of the kernel crate" doctests
 	check "guest: KUnit and kselftests" selftests series 2400
 	count_guest series
 	check "perf builds" "$WORKBENCH/perf/build" || return
@@ -182,6 +183,18 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 		"selftests-$1" "$(kernel_dir "$1")" \
 		env "DAMAGE_STEP=${DAMAGE_STEP-5}" "RACE_SECONDS=${RACE_SECONDS-60}" "RANDOM_SECONDS=${RANDOM_SECONDS-60}" \
 		"${guest[@]}" "$BUILD/selftests" "$OUT/selftests-$1" "${@:3}"
+}
+
+# Those of the abstractions that the series adds are among them.
+doctests() {
+	local tests
+
+	enter "$WORKBENCH/vm/boot" --timeout 600 --expect '^ok 1 rust_doctests_kernel\b' \
+		--append "no5lvl kunit.enable=1 kunit.autorun=1 kunit.filter_glob=rust_doctests_kernel" \
+		doctests "$(kernel_dir series)" true &&
+		for tests in maple_tree_rcu_rs sync_rcu_rs sync_rcu_counted_rs sync_rcu_pointer_rs workqueue_rs; do
+			grep -E "^ +ok [0-9]+ rust_doctest_kernel_${tests}_0\b" "$logs/doctests.console" || return
+		done
 }
 
 # KUnit's suites stand in the kernel's log, if it has them.

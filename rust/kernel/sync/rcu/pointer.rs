@@ -4,7 +4,8 @@
 
 use core::{
     marker::PhantomData,
-    mem::ManuallyDrop, //
+    mem::ManuallyDrop,
+    ptr::NonNull, //
 };
 
 use crate::{
@@ -131,7 +132,8 @@ impl<P: ForeignOwnable> Pointer<P> {
 
         // INVARIANT: It was this pointer's.
         Retired {
-            ptr,
+            // SAFETY: It is from `into_foreign()`, which returns no null.
+            ptr: unsafe { NonNull::new_unchecked(ptr) },
             _p: PhantomData,
         }
     }
@@ -157,7 +159,7 @@ impl<P: ForeignOwnable> Drop for Pointer<P> {
 /// come from now on cannot find it.
 #[must_use = "if unused, it waits for an RCU grace period immediately"]
 pub struct Retired<P: ForeignOwnable> {
-    ptr: *mut c_void,
+    ptr: NonNull<c_void>,
     _p: PhantomData<P>,
 }
 
@@ -194,7 +196,7 @@ impl<P: ForeignOwnable> Retired<P> {
     unsafe fn take(&self) -> P {
         // SAFETY: By the type invariants it is from `into_foreign()`, and readers from before have
         // ended. This owns it, and is not used again.
-        unsafe { P::from_foreign(self.ptr) }
+        unsafe { P::from_foreign(self.ptr.as_ptr()) }
     }
 }
 
