@@ -60,7 +60,7 @@ def read_commits(git, base, head):
 
 
 def home_of(path, changes):
-    """The last commit with the path; else with a file in the nearest directory."""
+    """The last commit with the path, or else with a file in the nearest directory."""
     for change in reversed(changes):
         if path in change.files:
             return change
@@ -86,7 +86,7 @@ def fold_edits(git, changes, head, tree):
 
 
 def base_files(git, base, paths):
-    """What the base has at these paths."""
+    """The base's entries at these paths."""
     out = git.fields("ls-tree", "-r", "-z", base, "--", *paths) if paths else []
     return {line.split("\t", 1)[1]: (line.split(" ")[0], line.split("\t")[0].split(" ")[2])
             for line in out}
@@ -109,7 +109,7 @@ def last_states(changes):
 
 
 def check_kept(changes, base):
-    """Of what comes and goes again the repository has no place for the steps."""
+    """Refuse a file that comes and goes again: the repository cannot store its steps."""
     for path, after in last_states(changes).items():
         if after == base.get(path, NOTHING):
             common.die(f"{path} is at the end what it was in the base, but commits touch it:"

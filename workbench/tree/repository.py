@@ -21,8 +21,8 @@ import common
 SERIES = "workbench/series"
 SERIES_NAME = re.compile(r"(\d{4})-([A-Za-z0-9][A-Za-z0-9._+-]*)")
 STEPS = ".steps"
-# What stands at the repository's top and is no part of the kernel.  Of names
-# with a leading dot only patches are the kernel's.
+# Names at the top of the repository that are no part of the kernel.  Of names
+# with a leading dot, only patches belong to the kernel.
 OWN_NAMES = {"workbench", "build", "out", "README.md", "Makefile", "COPYING"}
 
 
@@ -32,7 +32,7 @@ def is_kernel_part(path):
 
 
 def split_patch(name, data):
-    """path -> what a patch does to it"""
+    """path -> the change that a patch makes to it"""
     parts = {}
     path = None
     for line in data.splitlines(keepends=True):
@@ -49,7 +49,7 @@ def split_patch(name, data):
 
 
 class Commit:
-    """One commit of the series; steps: path -> patch, if another one touches it before."""
+    """One commit of the series; steps: path -> patch, for files that an earlier commit touches."""
 
     def __init__(self, name, message, paths, steps=None):
         self.name = name
@@ -155,7 +155,7 @@ class Repository:
 
 
 def list_files(top):
-    """The kernel part and the series; not what git ignores.
+    """The kernel part and the series, without files that git ignores.
 
     Asked of an empty repository, so that it does not matter where, or whether,
     the clone keeps its own .git.

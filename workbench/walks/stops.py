@@ -29,8 +29,8 @@ import time
 
 import gdb
 
-# Breakpoints at a time: gdb writes each anew whenever it goes on.  Of all functions of
-# a process, with its libraries, most are never called.
+# The number of breakpoints at a time: gdb writes each of them anew whenever it continues.
+# A process and its libraries never call most of their functions.
 CHUNK = 60 if "PLACES" in os.environ else 20
 STEPS = int(os.environ.get("STEPS", "8"))   # from each
 PATIENCE = 12   # runs without a stop, until it is given up
@@ -43,7 +43,7 @@ with_places = "PLACES" in os.environ
 
 
 def places(lines):
-    """An address and a file, or None, of each line."""
+    """The address and the file, or None, of each line."""
     return sorted({(int(address, 16), *(file or [""])) for address, *file in map(str.split, lines)})
 
 
@@ -59,14 +59,14 @@ for setting in ("confirm off", "pagination off", "debuginfod enabled off", "star
                 "backtrace limit 600",
                 # START may be in a library.
                 "breakpoint pending on",
-                # An instruction under a breakpoint is not executed elsewhere.
+                # gdb must not execute an instruction under a breakpoint elsewhere.
                 "displaced-stepping off"):
     gdb.execute("set " + setting)
 gdb.execute("handle all nostop noprint pass", to_string=True)
 
 
 def chain():
-    """The frames that are on the stack: not those inlined, nor those of tail calls; and why there are no more."""
+    """The frames on the stack, without inlined and tail calls; and the reason for the end."""
     frame, found, reason = gdb.newest_frame(), [], "?"
     while frame is not None:
         if frame.type() in (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME):
@@ -89,7 +89,7 @@ def maps_of_process():
 
 
 def words_of(pcs):
-    """Each address, and where it is in which file."""
+    """Each address, with its file and its offset in that file."""
     mappings = []
     for words in map(str.split, maps_of_process().splitlines()):
         low, high = (int(address, 16) for address in words[0].split("-"))
@@ -109,7 +109,7 @@ def record():
 
 
 def burst(room):
-    """Step on, up to a system call: it may wait for a thread that is stopped."""
+    """Step up to a system call, which may wait for a thread that is stopped."""
     for step in range(room):
         pc = gdb.newest_frame().pc()
         if gdb.selected_inferior().read_memory(pc, 2).tobytes() == SYSCALL:
@@ -123,7 +123,7 @@ def burst(room):
 
 @contextlib.contextmanager
 def gone():
-    """Another thread may have ended them all, before gdb hears of it.
+    """Whether threads are alive: another thread may have ended them before gdb notices.
 
     What gdb says then depends on what it wanted.  Who counts the stops notices if
     there is another reason.
@@ -135,7 +135,7 @@ def gone():
 
 
 def mapped(early):
-    """Go to where libraries are mapped; where the first byte of each file is."""
+    """Continue until libraries are mapped; return the address of the first byte of each file."""
     if early:
         gdb.execute("starti", to_string=True)
     else:
@@ -158,13 +158,13 @@ def bases_of(maps):
 
 
 def run(chosen, child, early):
-    """One run of the program with breakpoints; how many stacks it gave."""
+    """Run the program once with breakpoints; return the number of stacks."""
     got = 0
     breakpoints = {}
     later = set()
 
     def place_in(bases, chosen):
-        """Set those breakpoints whose files are mapped; which are the others."""
+        """Set the breakpoints whose files are mapped; return the others."""
         for address, file in sorted(chosen):
             if file in bases:
                 place = gdb.Breakpoint(f"*{bases[file] + address:#x}", internal=True)
@@ -184,7 +184,7 @@ def run(chosen, child, early):
     gdb.execute("set follow-fork-mode " + ("child" if child else "parent"))
     gdb.execute("continue" if start else "run", to_string=True)
     if alive():
-        # A thread that is stepped is stepped alone.
+        # Step only one thread.
         gdb.execute("set scheduler-locking step")
     with gone():
         while alive() and got < wanted:
