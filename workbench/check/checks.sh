@@ -214,14 +214,14 @@ demonstration() {
 		n++
 		bad += !(NF == 9 && $8 == "samples:" && $3 < 10 && $6 >= 99 && $9 >= 2000)
 		print "judged: " $0
-	} END { exit !(n == 2 && !bad) }' "$logs/demo.report" || { echo "not as it should be"; return 1; }
+	} END { exit !(n == 2 && !bad) }' "$logs/demo.report" || { echo "the shares of complete stacks are wrong"; return 1; }
 }
 
 # Profile a command as a user does: it has a graph, and so does a command that fails.
 own_program() {
 	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
 	grep -q '_PyEval_EvalFrame' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = end ] &&
-		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "not as it should be"; return 1; }
+		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "the graph, the output or the status is wrong"; return 1; }
 }
 
 # --- Long checks ---

@@ -71,7 +71,7 @@ check_shape() { # SHAPE FILE
 	case $1 in
 	lld-plain | notable | pointer) ! grep -q GNU_SFRAME <<<"$dump" ;;
 	*) grep -q GNU_SFRAME <<<"$dump" ;;
-	esac || die "$2: a table is there or is not"
+	esac || die "$2: the table is missing, or should not be there"
 	case $1 in
 	lld-plain | notable | pointer | removed | damaged | *headless) ;;
 	*) check_functions "$1" "$2" ;;
@@ -85,7 +85,7 @@ check_shape() { # SHAPE FILE
 	*noseparate | *norosegment) grep -qE 'LOAD +0x0+ .* R E ' <<<"$dump" ;;
 	# Then the second mapping equals the first.
 	whole) awk '$1 == "LOAD" && $7 != "RW" && $2 + 0 != $3 + 0 { exit 1 }' <<<"$dump" ;;
-	esac || die "$2 is not what its name says"
+	esac || die "$2 does not have the property of its name"
 }
 
 check_functions() { # SHAPE FILE

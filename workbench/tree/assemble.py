@@ -67,7 +67,7 @@ def add_files(git, repository):
     """Put the files that are new to the kernel into the index."""
     paths = [p for p in repository.paths() if not repository.is_patch(p)]
     for path in entries(git, paths):
-        common.die(f"{path} stands whole in the repository, but the base has such a file too")
+        common.die(f"{path} is stored whole in the repository, but the base has this file, too")
     found = {}
     for path in paths:
         mode, data = repository.files[path]
@@ -230,7 +230,7 @@ def update(tree, repository, base, options):
         common.die(f"{tree.path} was not made by this tool: remove it")
     edits = tree.edits()
     if edits and options.discard:
-        common.say("dropping what the tree holds beyond the repository")
+        common.say("dropping edits in the tree that are not in the repository")
         tree.discard()
     elif edits and options.or_keep:
         common.say(f"using {tree.path} as it stands, with edits that are not in the repository")

@@ -43,7 +43,7 @@ def differences(git, old, new):
 
 def read_commits(git, base, head):
     if git("merge-base", base, head) != base:
-        common.die("the tree's commits do not stand on the base any more: rebase them onto "
+        common.die("the tree's commits are no longer on top of the base: rebase them onto "
                    + base[:12])
     changes = []
     for line in git.lines("rev-list", "--reverse", "--topo-order", "--parents", f"{base}..{head}"):
@@ -112,7 +112,7 @@ def check_kept(changes, base):
     """Refuse a file that comes and goes again: the repository cannot store its steps."""
     for path, after in last_states(changes).items():
         if after == base.get(path, NOTHING):
-            common.die(f"{path} is at the end what it was in the base, but commits touch it:"
+            common.die(f"{path} is the same in the base and after the last commit, but commits touch it:"
                        + "".join(f"\n  {c.subject}" for c in changes if path in c.files)
                        + "\nfold them into one (git rebase -i)")
 
@@ -215,7 +215,7 @@ def check_repository(tree, repository, discard):
         shown = "".join(f"\n  {p}" for p in differ[:SHOWN])
         common.die("these files of the repository changed after the tree was assembled, and "
                    f"refresh would overwrite them:{shown}\nrun 'make tree' to bring them into "
-                   "the tree, or 'make refresh DISCARD=1' to have the tree's state instead")
+                   "the tree, or 'make refresh DISCARD=1' to overwrite them")
 
 
 def check_tree(tree):

@@ -41,7 +41,7 @@ def split_patch(name, data):
             path = names[len("a/"):len(names) // 2]
             parts[path] = b""
         if path is None:
-            common.die(f"{name}: holds no patch, or something else before it")
+            common.die(f"{name}: holds no patch, or text before the patch")
         parts[path] += line
     if not parts:
         common.die(f"{name}: holds no patch")
@@ -117,7 +117,7 @@ class Repository:
         """The repository's file for a path of the kernel, or None."""
         found = [p for p in (path, path + ".patch") if p in self.files]
         if len(found) == 2:
-            common.die(f"{path} stands in the repository both whole and as a patch")
+            common.die(f"{path} is in the repository both whole and as a patch")
         return found[0] if found else None
 
     def is_patch(self, path):
@@ -145,7 +145,7 @@ class Repository:
                     common.die(f"{where}{STEPS} changes {path}, which no earlier commit touches")
                 if first != commit.name and path not in commit.steps:
                     common.die(f"{where} lists {path} as {first} does: {where}{STEPS} must say "
-                               "what this one does to it")
+                               "how this commit changes it")
             for path in commit.steps:
                 if path not in commit.paths:
                     common.die(f"{where}{STEPS} changes {path}, which {where} does not list")

@@ -291,7 +291,7 @@ def judge_gdb(tap, program, stacks, recorded, name, stops):
     claims = list(itertools.compress(pairs, complete))
     wrong = sum(ours != theirs for ours, theirs in claims)
     tap.result(len(claims) >= 0.9 * len(pairs) and not wrong,
-               f"{name}: {len(claims) - wrong} of {len(claims)} stacks that are said to be complete are gdb's")
+               f"{name}: {len(claims) - wrong} of {len(claims)} stacks that are reported complete equal gdb's")
     tap.result(shifted(pairs) > 0.9 * len(pairs), f"{name}: {shifted(pairs)} stacks are not those of gdb's stop before")
 
 
@@ -316,7 +316,7 @@ def judge_clock(tap, program, recorded, name):
         whole = functions[-1] in OUTERMOST and not (len(functions) == 1 and sample.end)
         if whole != (sample.end in (None, GUESSED_END)):
             wrong += 1
-            print(f"# {sample.end or 'said to be complete'}: {program.show(sample.chain)}")
+            print(f"# {sample.end or 'reported complete'}: {program.show(sample.chain)}")
         if functions[-1] not in OUTERMOST:
             others[functions[0], functions[-1]] += 1
     complete = count - others.total()
@@ -333,4 +333,4 @@ def judge_clock(tap, program, recorded, name):
     tap.result(count >= 500 and share >= 0.995 and known and gone.total() < count / 10 and cut.total() < count / 25,
                f"{name}: {complete} of {count} samples complete, {100 * share:.2f} %, {gone.total()} without a stack, "
                f"{cut.total()} where the kernel did not wait for a page")
-    tap.result(count > 0 and not wrong, f"{name}: {wrong} of them are said to be what they are not")
+    tap.result(count > 0 and not wrong, f"{name}: {wrong} of them have a wrong end")
