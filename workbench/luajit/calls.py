@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check stacks against the calls in the code.
 
-Each frame but the innermost goes on behind a call, and what is called there is the
-function that the next frame is in.
+Each frame but the innermost continues behind a call, and the target of that call is the
+function of the next frame.
 """
 
 import collections

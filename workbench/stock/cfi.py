@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The part of stock programs and libraries that has CFI, according to readelf.
 
-They have no symbols but those for dynamic linking: a function is an entry of
-.eh_frame.  As a script, `cfi.py FILE...` prints functions that are worth to stop in,
-as workbench/walks/stops.py wants them.
+These files have symbols only for dynamic linking, so a function is an FDE of
+.eh_frame.  As a script, `cfi.py FILE...` prints functions to stop in, in the format of
+workbench/walks/stops.py.
 """
 
 import bisect

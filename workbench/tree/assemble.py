@@ -4,8 +4,8 @@
 
     assemble.py TREE BASE-REPOSITORY [--discard | --or-keep] [--objects REPOSITORY]...
 
-The commits are made without the working tree; then only the files that differ
-are written, so that a kernel build sees no others as new.
+It makes the commits without the working tree, and then writes only the files that
+differ, so that a kernel build rebuilds no others.
 """
 
 import argparse

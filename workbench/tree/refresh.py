@@ -4,8 +4,8 @@
 
     refresh.py TREE [--discard]
 
-The repository's files are made anew from the commits after the base; edits
-that are not committed go into the commit that they belong to.
+It makes the repository's files anew from the commits after the base. Uncommitted
+edits go into the commit that last touched the file.
 """
 
 import argparse

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """The repository's kernel part and its series, as files in memory.
 
-The kernel part stands as the last commit leaves it: as `<path>` if the file is
+The kernel part is stored as the last commit leaves it: as `<path>` if the file is
 new to the kernel, as `<path>.patch`, against the base, if it is changed.
 workbench/series/NNNN-name holds one commit: its message, a line `---`, and the
 paths that it touches.  If an earlier commit touches one of them as well,
-NNNN-name.steps says, as a patch, what this one does to it.  What a file was
-before is then its state afterwards, with the step taken back: so nothing stands
-here twice, and an edit by hand becomes part of the commit that wrote the line.
+NNNN-name.steps is a patch with the change that this commit makes to it.  The state
+of a file before the commit is its state afterwards, with the step reverted.  So no
+line is stored twice, and an edit by hand becomes part of the commit that wrote the
+line.
 """
 
 import os
@@ -157,8 +158,8 @@ class Repository:
 def list_files(top):
     """The kernel part and the series, without files that git ignores.
 
-    Asked of an empty repository, so that it does not matter where, or whether,
-    the clone keeps its own .git.
+    An empty repository answers this, so that the place and existence of the clone's
+    own .git do not matter.
     """
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(["git", "init", "--quiet", "--bare", scratch], check=True)

@@ -86,8 +86,8 @@ class Program:
     def whole(self, chain):
         """The part up to where the thread began, or None if that is not reached.
 
-        What others find below is no frame: musl's CFI says for the new thread's
-        first frame what is true for that which made it.
+        Frames that others find below it are wrong: musl's CFI describes the creating
+        thread's frame, also for the new thread's first frame.
         """
         for depth, name in enumerate(self.functions(chain)):
             if name in OUTERMOST:
@@ -134,9 +134,9 @@ def address_of(address, _):
 def samples(path, comm, frame=address_of):
     """The samples of a command, or of all, in their order, and all their user frames.
 
-    A frame is what FRAME makes of its address and of what perf prints behind it.
+    FRAME makes a frame of its address and of the text that perf prints behind it.
 
-    perf does not join those that were taken after the walk and before the return
+    perf does not join samples that were taken after the walk and before the return
     to user space: their stack has come already.
     """
     deferred, found = {}, []
@@ -191,7 +191,7 @@ def shifted(pairs):
 def stops_of(stops, samples_of):
     """gdb's report on each stop, and the trap at which it stopped, or None.
 
-    A thread's last trap before gdb looked is the one that it stopped at.
+    gdb stopped at the thread's last trap before its report.
     """
     traps = collections.defaultdict(list)
     for sample in samples_of:
@@ -261,8 +261,8 @@ def changed(program, ours, theirs):
 def dwarf_pairs(program, recorded):
     """The stacks of hits that were taken in both ways, with a complete copied one.
 
-    And how many there are of others: such that only one is there, that dwarf lost,
-    and that the walk could not see.
+    And the numbers of other hits: those with only one stack, those that dwarf lost,
+    and those that the walk could not see.
     """
     pairs, alone, lost, later = [], 0, 0, 0
     for ours, theirs in hits_of(recorded):

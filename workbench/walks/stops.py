@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 """Take gdb's stacks at many places of a program; for `gdb -batch -x stops.py --args PROGRAM...`.
 
-The environment says how many (STOPS), which functions there are (FUNCTIONS, a
-file with an address on each line), an address to stop at in every run if there
-is one (ALWAYS), and where stacks go (STACKS): a line for each stop, with the time,
-the thread, and the frames' addresses, topmost first.
+The environment sets the number of stops (STOPS), the functions (FUNCTIONS, a file
+with an address on each line), an address to stop at in every run, if any (ALWAYS),
+and the output file (STACKS): it gets a line for each stop, with the time, the thread,
+and the frames' addresses, topmost first.
 
-A program with shared libraries has START, the name of a function of whose call all
-of them are mapped.  An address may have a file's name behind it then: it counts from
-where that file is mapped.  All runs map the same files at the same places; which
-these are is written to MAPS.  Some runs go by what is mapped before the program's
-first instruction: a share of EARLY.
+For a program with shared libraries, START is the name of a function; when it is
+called, all libraries are mapped.  An address may then have a file's name behind it:
+it is relative to the place of that file.  All runs map the same files at the same
+places, which are written to MAPS.  A share of the runs, EARLY, uses the mappings
+before the program's first instruction.
 
-Whose libraries come and go, and has no symbols, says so by PLACES.  Breakpoints in a
-file that is not mapped yet are then set when it is.  Each frame's address has where it
-is behind it, as ADDRESS@OFFSET@FILE, and the last word of a line is why gdb ends there.
+PLACES is set for a program without symbols whose libraries come and go.  Breakpoints
+in a file are then set when it is mapped.  Each frame has the form ADDRESS@OFFSET@FILE,
+and the last word of a line is the reason why gdb's stack ends.
 
-Functions are drawn, with a generator that always starts alike, and stopped in
-at one of their first calls.  From there the program is stepped: each step ends
-in a trap, and a trap's registers are the program's own.  A breakpoint's are
-not: it lies one byte behind the instruction that it replaced.
+Functions are drawn with a generator that has a fixed seed.  gdb stops at one of the
+first calls of each.  From there it steps the program: each step ends in a trap, and
+the registers at a trap are the program's own.  Those at a breakpoint are not: the
+instruction pointer is one byte behind the start of the replaced instruction.
 """
 
 import contextlib
@@ -123,10 +123,10 @@ def burst(room):
 
 @contextlib.contextmanager
 def gone():
-    """Whether threads are alive: another thread may have ended them before gdb notices.
+    """Report errors of gdb and go on: the process may have ended before gdb notices.
 
-    What gdb says then depends on what it wanted.  Who counts the stops notices if
-    there is another reason.
+    gdb's error depends on its current action.  A check of the number of stops finds
+    other reasons.
     """
     try:
         yield
