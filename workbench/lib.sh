@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Names and helpers that every script of the workbench shares.
-# shellcheck disable=SC2034 # not each uses all
+# Names and helpers for all scripts of the workbench.
+# shellcheck disable=SC2034 # not every script uses all of them
 
 TOP=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 WORKBENCH=$TOP/workbench
@@ -11,16 +11,16 @@ WORKBENCH=$TOP/workbench
 # Downloads, the root file system and the base's git objects, for all clones.
 CACHE=$(realpath -m "${UNWIND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/linux-unwind-tables}")
 export UNWIND_CACHE=$CACHE
-# What this clone builds, and what it leaves for the reader.
+# Build products of this clone, and its results for the user.
 BUILD=$TOP/build
 OUT=$TOP/out
 
-# A root file system is named by what it was made from: never taken for another.
+# The name of a root file system contains a hash of its inputs.
 rootfs_id=$({ echo "$TOOLS_SUITE"; sed '/^#/d' "$WORKBENCH/rootfs/packages"; } | sha256sum)
 ROOTFS=$CACHE/rootfs-$TOOLS_SUITE-${rootfs_id:0:12}
 
-# The assembled kernel tree.  One on a kernel tree of the user's own stands
-# next to it, under a name made of that tree's path.
+# The assembled kernel tree.  A tree with a base of the user's own is next to it;
+# its name contains a hash of that tree's path.
 TREE=$BUILD/tree
 KDIR_BASE=
 if [ -n "${KDIR-}" ]; then
@@ -31,14 +31,14 @@ if [ -n "${KDIR-}" ]; then
 	KDIR_BASE=$BUILD/base-kdir-${kdir_id:0:8}
 fi
 
-# Where the objects of kernel NAME are built.
+# The directory in which kernel NAME is built.
 kernel_dir() { printf '%s' "$BUILD/kernel-$1${KDIR_BASE:+-${kdir_id:0:8}}"; }
 
-# Where the perf of the series is built.
+# The directory in which the perf of the series is built.
 PERF_BUILD=$BUILD/perf${KDIR_BASE:+-${kdir_id:0:8}}
 
-# Bring the kernel tree up to date, then go on inside the tool-chain root file
-# system: `tree_and_inside "$0" "$@"`. Does nothing inside.
+# Bring the kernel tree up to date, then restart the script inside the tool-chain root
+# file system: `tree_and_inside "$0" "$@"`. Inside, it does nothing.
 tree_and_inside() {
 	if [ -z "${UNWIND_INSIDE-}" ]; then
 		"$WORKBENCH/tree/assemble" --or-keep
@@ -46,8 +46,9 @@ tree_and_inside() {
 	fi
 }
 
-# How many samples a second of a guest's program are enough: about as many of its
-# run as 1000 are under software emulation, which takes some thirty times as long.
+# Samples per second for a guest's program. Software emulation is some thirty times
+# slower than KVM, so the rate for KVM gives about as many samples per run as 1 kHz does
+# under emulation.
 guest_frequency() {
 	if grep -qs ' yes$' "$BUILD/guest/kvm"; then
 		echo 25000
@@ -89,7 +90,7 @@ user_namespace_or_die() {
 		die "this kernel refuses user namespaces (see sysctl kernel.unprivileged_userns_clone, user.max_user_namespaces): run as root"
 }
 
-# Hold a lock for the rest of the script: `hold FILE WHAT`; waits, and says so.
+# Hold a lock for the rest of the script: `hold FILE WHAT`. It prints a message if it waits.
 hold() {
 	mkdir -p "$(dirname "$1")"
 	exec {lock_fd}>>"$1"

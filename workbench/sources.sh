@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Get what others released from the Debian archive, and build each part of it
-# only when it has changed. For scripts that run inside the root file system;
-# after lib.sh, and with $WORK set to the directory to build in.
-# shellcheck disable=SC2034 # not each uses all
+# Get released sources from the Debian archive, and build each part only if it
+# has changed. For scripts that run inside the root file system. Include this after
+# lib.sh, with $WORK set to the directory to build in.
+# shellcheck disable=SC2034 # not every script uses all of them
 
 SOURCES=$CACHE/sources
 
-# Root of a user namespace cannot become the user _apt.
+# In a user namespace, root cannot become the user _apt.
 apt_options=(-o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root)
 
 # --- the sources -----------------------------------------------------------
@@ -22,8 +22,8 @@ update_lists() {
 }
 
 # Print 'URI FILE SHA256:HASH' of a source package's original tarball.
-# The packaging around it is not wanted: only what upstream released is built.
-# All is read: apt-get fails if nobody reads what it says.
+# Only the upstream release is built, without the packaging.
+# Read all of the output: apt-get fails if nothing reads it.
 orig_of() {
 	apt-get "${apt_options[@]}" -qq source --print-uris "$1" 2>/dev/null |
 		awk '!found && $2 ~ /\.orig\.tar\.[a-z0-9]+$/ && $4 ~ /^SHA256:/ {
@@ -35,8 +35,8 @@ has_hash() {
 	[ -f "$1" ] && [ "SHA256:$(sha256sum <"$1" | cut -d' ' -f1)" = "$2" ]
 }
 
-# Put the original tarball of a source package into the cache; its path is
-# left in $fetched, its hash in $fetched_hash.
+# Put the original tarball of a source package into the cache. Sets $fetched to
+# its path, and $fetched_hash to its hash.
 fetch() {
 	local package=$1 uri name hash line
 
@@ -57,7 +57,7 @@ fetch() {
 	fetched_hash=$hash
 }
 
-# Download a file under another name first: half of one is never taken for it.
+# Download a file under another name first, so that a partial file is never used.
 download() {
 	local partial=$SOURCES/$2.partial
 
@@ -74,9 +74,9 @@ unpack() {
 
 # --- when to build ---------------------------------------------------------
 
-# `changed PART INPUT...`: is PART made from something else than INPUT... and
-# its own recipe, the function build_PART?  Its stamp goes until `made PART`.
-# What follows a dot in PART is not part of the recipe's name.
+# `changed PART INPUT...`: whether INPUT... or the recipe, the function build_PART,
+# have changed since PART was made.  If so, removes its stamp until `made PART`.
+# A suffix of PART after a dot does not belong to the recipe's name.
 changed() {
 	local part=$1
 

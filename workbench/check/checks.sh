@@ -23,7 +23,7 @@ part_host() {
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
 	check "host tools: rustfmt" enter "$WORKBENCH/host/build" fmt --check
 	check "host tools: clippy" enter "$WORKBENCH/host/build" clippy --all-targets -- -D warnings
-	# The cases are the same each time; who runs them alone has others.
+	# The seed is fixed, so each run has the same cases. A run by hand has others.
 	UNWIND_DEMO_LUA=$BUILD/demo/lua PROPTEST_RNG_SEED=1 \
 		check "parser and host tools" enter "$WORKBENCH/host/build" test -- --nocapture
 	count cargo "parser and host tools" "$logs/check-parser-and-host-tools.log"
@@ -73,7 +73,7 @@ in_crate() { # CARGO-ARGUMENT...
 		in_crate "$TOP/tools/unwind-jit/crate" "$BUILD/unwind-jit" "$@"
 }
 
-# It says SKIP of a reader that it does not find.
+# It prints SKIP for a reader that is not installed.
 all_readers_agree() {
 	enter "$WORKBENCH/readers/agree" | tee "$BUILD/check/agree.log" &&
 		! grep -n SKIP "$BUILD/check/agree.log"
@@ -82,7 +82,7 @@ all_readers_agree() {
 every_file_has_a_licence() {
 	local missing
 
-	# A patch has the licence of its file; the others say it themselves.
+	# A patch has the licence of its file; all other files name their own.
 	missing=$(cd "$TOP" && git ls-files -co --exclude-standard -- ':!*.patch' ':!README.md' \
 		':!COPYING' ':!workbench/series' ':!*.lock' ':!*.json' ':!*/settings' ':!*/config' |
 		while IFS= read -r file; do
@@ -92,8 +92,8 @@ every_file_has_a_licence() {
 }
 
 no_warnings() { # LOG
-	# A log that is not there holds none either.
-	# A clock that was set meanwhile is not in what was built.
+	# A missing log must not pass as one without warnings.
+	# make warns if the clock was set; that is no warning about the code.
 	[ -s "$1" ] && ! grep -nE 'warning:|WARNING:' "$1" | grep -vE 'Clock skew detected|modification time .* in the future'
 }
 
@@ -122,11 +122,11 @@ part_vm() {
 
 within_limits() {
 	check "costs within their limits" enter "$WORKBENCH/measure/limits"
-	# A limit that is too high hides what comes next.
+	# A limit that is too high would hide a later increase.
 	grep 'cheaper' "$logs/check-costs-within-their-limits.log"
 }
 
-# A check whose results are TAP, in out/DIRECTORY/results.tap: count those, too.
+# A check that prints TAP, in out/DIRECTORY/results.tap: count its results, too.
 check_results() { # DIRECTORY SHORT-NAME NAME COMMAND...
 	local results=$OUT/$1/results.tap short=$2
 
@@ -135,45 +135,45 @@ check_results() { # DIRECTORY SHORT-NAME NAME COMMAND...
 	[ ! -e "$results" ] || count tap host "$short" "$results"
 }
 
-# Whole stacks of real programs, with gdb's at so many stops in each.
+# Compare whole stacks of real programs with gdb's, at a number of stops in each.
 walks() { # STOPS
 	check_results walks stacks "guest: whole stacks of real programs" "$WORKBENCH/walks/run" "$1"
 }
 
-# How many stacks of stock programs are complete: all of them if none is named.
+# Count the complete stacks of stock programs: of all programs if none is named.
 stock() { # [PROGRAM...]
 	check_results stock stock "guest: stock programs" "$WORKBENCH/stock/run" "$@"
 }
 
-# Their whole stacks, with gdb's at so many stops in each: all of them if none is named.
+# Compare their whole stacks with gdb's, at a number of stops in each.
 stock_gdb() { # STOPS [PROGRAM...]
 	check_results stock-gdb "stock stacks" "guest: whole stacks of stock programs" \
 		"$WORKBENCH/stock/compare-run" "$@"
 }
 
-# And of LuaJIT, whose generated code it describes itself.
+# Check the stacks of LuaJIT, which registers its generated code.
 luajit() {
 	check_results luajit luajit "guest: stacks of LuaJIT" "$WORKBENCH/luajit/run"
 }
 
-# And of programs whose dynamic loader registers tables: musl or glibc.
+# Check those of programs whose dynamic loader registers tables: musl or glibc.
 loaders() { # C-LIBRARY
 	check_results "loaders-$1" "loaders: $1" "guest: a loader that registers: $1" "$WORKBENCH/loaders/run" "$1"
 }
 
-# And of programs whose tables an auditor of the loader registers.
+# Check those of programs whose tables an auditor of the loader registers.
 registrar() {
 	check_results registrar registrar "guest: stacks by unwind-register" "$WORKBENCH/registrar/run"
 }
 
-# And of programs whose libraries have tables, which the kernel finds.
+# Check those of programs with libraries whose tables the kernel finds.
 libraries() { # STOPS
 	check_results libraries libraries "guest: whole stacks of programs with libraries" \
 		"$WORKBENCH/libraries/run" "$1"
 }
 
-# With five levels of page tables KASAN takes any interrupt in identify_cpu(),
-# which forgets that there are five for a moment, for a wild access.
+# identify_cpu() clears the feature bit of five-level page tables for a moment. KASAN
+# reports an interrupt in that window as a bad access.
 selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 	local guest=("$WORKBENCH/check/guest")
 
@@ -197,7 +197,7 @@ doctests() {
 		done
 }
 
-# KUnit's suites stand in the kernel's log, if it has them.
+# The kernel's log has the results of KUnit's suites, if the kernel has any.
 count_guest() { # KERNEL
 	local suites
 
@@ -220,24 +220,24 @@ both_perfs() { # KERNEL PERCENT
 			"$WORKBENCH/check/perf" "$BUILD/demo/lua" "$2"
 }
 
-# Of both programs at least 99 % of the stacks are complete, and below 10 % were before.
+# In both programs at least 99 % of the stacks are complete, and below 10 % without tables.
 demonstration() {
 	"$WORKBENCH/demo/run" | tee "$logs/demo.report"
 	awk '/^complete before:/ {
 		n++
 		bad += !(NF == 9 && $8 == "samples:" && $3 < 10 && $6 >= 99 && $9 >= 2000)
 		print "judged: " $0
-	} END { exit !(n == 2 && !bad) }' "$logs/demo.report" || { echo "not as it should be"; return 1; }
+	} END { exit !(n == 2 && !bad) }' "$logs/demo.report" || { echo "the shares of complete stacks are wrong"; return 1; }
 }
 
-# As a user profiles one: there is a graph of it, and what fails is shown, too.
+# Profile a command as a user does: it has a graph, and so does a command that fails.
 own_program() {
 	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
 	grep -q '_PyEval_EvalFrame' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = end ] &&
-		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "not as it should be"; return 1; }
+		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "the graph, the output or the status is wrong"; return 1; }
 }
 
-# --- What takes long ---
+# --- Long checks ---
 
 part_long() {
 	check "KUnit in User Mode Linux" inside kunit um &&
@@ -262,8 +262,8 @@ part_long() {
 	count_guest series
 	check "kernel without Rust builds" "$WORKBENCH/vm/kernel" off
 	check "no warnings in that build" no_warnings "$logs/build-off.log"
-	# Frame pointers work as ever, and the moment is right. What needs tables is
-	# skipped, or fails: the tests can fail.
+	# Frame pointers work as before, and stacks are taken at the right moment. Tests
+	# that need tables are skipped, or fail: this shows that they can fail.
 	DAMAGE_STEP=100 check "guest without tables: kselftests" selftests off 1200
 	count_guest off
 	DAMAGE_STEP=100 check "guest of the base: kselftests" selftests base 1200 \

@@ -7,7 +7,7 @@ set -euo pipefail
 
 base() { git -C "$TREE" rev-list --max-parents=0 HEAD; }
 
-# What is mailed is what is built.
+# The mailed patches give the same tree as the built one.
 am_same_tree() {
 	local try=$BUILD/check/am
 
@@ -31,26 +31,26 @@ checkpatch() {
 }
 
 checkpatch_commit() { # COMMIT
-	# MAINTAINERS is changed, once, at its end.
+	# One commit, near the end, changes MAINTAINERS.
 	local ignore=FILE_PATH_CHANGES,GIT_COMMIT_ID report
 
 	# Trace events have a layout of their own.
 	[ -z "$(git diff --name-only "$1^" "$1" -- include/trace)" ] ||
 		ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
-	# The header for user space has no BIT().
+	# BIT() is not available in a header for user space.
 	[ -z "$(git diff --name-only "$1^" "$1" -- include/uapi tools/include/uapi)" ] || ignore+=,BIT_MACRO
-	# uprobes use this RCU, which checkpatch does not know.
+	# uprobes use RCU Tasks Trace, which checkpatch does not know.
 	[ -z "$(git diff --name-only "$1^" "$1" -- kernel/events/uprobes.c)" ] ||
 		ignore+=,RCU_TASKS_TRACE
-	# What stands in for the kernel's headers jumps as they do.
+	# The stand-ins for the kernel's headers use the same jumps.
 	[ -z "$(git diff --name-only "$1^" "$1" -- tools/unwind-tables/shim)" ] ||
 		ignore+=,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE
 	# The types of ELF and of the dynamic loader have such names.
 	[ -z "$(git diff --name-only "$1^" "$1" -- tools/unwind-register)" ] || ignore+=,CAMELCASE
-	# That test stops where it finds a fault; and the base has no history.
+	# That test uses BUG_ON() by design; and the base has no history.
 	[ -z "$(git diff --name-only "$1^" "$1" -- lib/test_maple_tree.c)" ] ||
 		ignore+=,AVOID_BUG,UNKNOWN_COMMIT_ID
-	# The series is signed off by who mails it.
+	# The sender signs off the series.
 	report=$(scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" --git "$1" 2>&1) && return
 	printf '%s\n%s\n' "$(git log -1 --format=%s "$1")" "$report"
 	return 1
@@ -88,7 +88,7 @@ kernel_doc() {
 	cd "$TREE"
 	git diff --name-only --diff-filter=A "$(base)..HEAD" -- '*.[ch]' |
 		xargs scripts/kernel-doc -none -Wall -Werror
-	# What others wrote in a file that is changed is theirs.
+	# Ignore warnings that the base already has.
 	for file in $(git diff --name-only --diff-filter=M "$(base)..HEAD" -- '*.[ch]'); do
 		git show "$(base):$file" >"$was/${file##*/}"
 		new=$(comm -13 <(doc_warnings "$was/${file##*/}") <(doc_warnings "$file"))
@@ -96,7 +96,7 @@ kernel_doc() {
 	done
 }
 
-# What is said of a file's comments, without the places.
+# Print the warnings about a file's comments, without line numbers.
 doc_warnings() {
 	scripts/kernel-doc -none -Wall "$1" 2>&1 | sed -E 's/^Warning: [^ ]+ //' | sort
 }
@@ -122,13 +122,13 @@ copy_for_touched() { # NAME
 	(cd "$copy" && xargs rm -f <"$BUILD/check/objects")
 }
 
-# The objects once more, with all that compilers, clippy and sparse have to say.
-# What they say of lines that the base has too is not ours.
+# Build the objects again, with all warnings of compilers, clippy and sparse.
+# Warnings about lines of the base do not count.
 lint() {
 	local log=$OUT/logs/build-lint.log
 
 	copy_for_touched lint
-	# Commands hold the directory's name: in another, all of Rust would be built.
+	# Commands contain the directory's name: in another one, all of Rust would be rebuilt.
 	# shellcheck disable=SC2046 # names without spaces
 	TREE=$TREE unshare --mount --propagation unchanged bash -euc '
 		mount --bind "$1" "$2"
@@ -138,20 +138,20 @@ lint() {
 		"-j${JOBS:-2}" W=1 C=1 CLIPPY=1 $(<"$BUILD/check/objects") >"$log" 2>&1 ||
 		{ grep -nE -A9 'error(\[|:)|Error [0-9]' "$log" | tail -n 60; return 1; }
 	"$WORKBENCH/check/new_warnings" "$TREE" "$(base)" "$log"
-	# It was all looked at.
+	# sparse and clippy have looked at the objects.
 	[ "$(grep -c '^  CHECK ' "$log")" -ge 15 ]
 	[ "$(grep -c '^  CLIPPY .* kernel/unwind/tables/' "$log")" -ge 2 ]
 }
 
-# The objects as they are without Rust, and so without tables: they build, and
-# want nothing of the objects that are then not there.
+# Build the objects without Rust, and so without tables. They must refer to no symbol
+# of the objects that are then missing.
 without_rust() {
 	local series off object objects=$BUILD/check/objects
 
 	series=$(kernel_dir series) off=$(kernel_dir off)
 	copy_for_touched off
 	"$WORKBENCH/vm/kernel" off olddefconfig
-	# Who names an object has it made, whatever the configuration says.
+	# make builds an object that is named, whatever the configuration says.
 	while IFS= read -r object; do
 		! configured "$off" "$object" || echo "$object"
 	done <"$objects" | sort >"$objects.off"
@@ -167,8 +167,8 @@ without_rust() {
 	[ ! -s "$objects.wanted" ] || { echo "not there:"; cat "$objects.wanted"; return 1; }
 }
 
-# Whether no Makefile on the way to an object names it only under options that
-# are off.
+# Whether the configuration builds an object: no Makefile on the way names it only
+# under options that are off.
 configured() { # KERNEL-BUILD-DIRECTORY OBJECT
 	local dir=$2 rest lines
 
@@ -200,7 +200,7 @@ shellcheck_scripts() {
 		--source-path=SCRIPTDIR --source-path="$WORKBENCH" <<<"$scripts"
 }
 
-# Scripts import what stands in directories of others; each has a main program of its own.
+# Scripts import modules from other directories; each script is a main program.
 python_scripts() {
 	local scripts config=$WORKBENCH/pyproject.toml file failed=0
 
@@ -218,7 +218,7 @@ python_scripts() {
 	return "$failed"
 }
 
-# The files one of whose first lines is like this.
+# Print the files that match a pattern in one of their first lines.
 scripts_of() { # REGEX
 	local file lines
 
@@ -229,7 +229,7 @@ scripts_of() { # REGEX
 	done
 }
 
-# The image of 64-bit programs has a table without any fault, the others have none.
+# The image for 64-bit programs has a table without errors, the others have none.
 vdso_tables() {
 	local images image
 
@@ -245,8 +245,8 @@ vdso_tables() {
 	done
 }
 
-# A panic is a BUG(). Whatever is in a table, there must be no way to reach one: the
-# object may not even refer to one.
+# A panic is a BUG(). No contents of a table may lead to one, so the object must not
+# refer to one.
 no_panic() {
 	local object symbols panics='panic|rust_begin_unwind|slice_.*fail|unwrap_failed|expect_failed'
 
@@ -255,20 +255,20 @@ no_panic() {
 	symbols=$(nm --undefined-only "$object") || return
 	grep rust_helper <<<"$symbols" >/dev/null || { echo "$object: no symbols of Rust"; return 1; }
 	! grep -E "$panics" <<<"$symbols" || { echo "$object: refers to a panic"; return 1; }
-	# The pattern is still what such symbols are called, elsewhere in this kernel.
+	# The pattern must match such symbols elsewhere in this kernel.
 	symbols=$(nm --undefined-only "$(kernel_dir series)/rust/kernel.o") || return
 	grep -E "$panics" <<<"$symbols" >/dev/null ||
 		{ echo "no object refers to a panic: is it called something else now?"; return 1; }
 }
 
-# What the documentation lists is what there is.
+# The lists in the documentation match the code.
 documented_reasons() {
 	local page=Documentation/core-api/unwind-user.rst format source reasons
 
 	cd "$TOP"
 	for format in sframe:SFrame eh_frame:.eh_frame; do
 		source=kernel/unwind/tables/parse/${format%:*}/reason.rs
-		# Those that contradict the format; what is not supported has no names outside.
+		# Reasons of malformed tables; reasons of unsupported rules have no public names.
 		reasons=$(sed -n '/enum Reason;/,/^}/p' "$source" |
 			sed -nE 's/^    [A-Za-z]+ = ([0-9]+), c"([a-z-]+)": "(.*)",$/\1 \2 \3/p')
 		[ "$(wc -l <<<"$reasons")" -ge 14 ]
@@ -294,14 +294,14 @@ documented_reasons() {
 		sed -nE 's/^``([a-z-]+)`` .*/\1/p' | sort)
 }
 
-# KUnit by the commands that the documentation names: the parser's tests in User
-# Mode Linux, which has nothing that uses it, and the registry's in a guest.
+# Run KUnit by the documented commands: the parser's tests in User Mode Linux, where
+# nothing else uses the parser, and the registry's in a guest.
 kunit() { # um|x86_64
 	local arguments
 
 	read -ra arguments < <(documented kunit.py "$1")
 	echo "kunit.py ${arguments[*]}"
-	# It tries KVM first, which some machines have and cannot use.
+	# It tries KVM first, which does not work on some machines that have it.
 	if [ -e /dev/kvm ] && ! grep -qs ' yes$' "$BUILD/guest/kvm"; then
 		mount --bind /dev/null /dev/kvm
 	fi
@@ -317,7 +317,7 @@ documented() { # kunit.py um|x86_64
 		if [ "$2" = um ]; then grep -v -e --arch; else grep -e "--arch $2"; fi
 }
 
-# The selftests as the documentation has them installed, into build/selftests.
+# Install the selftests by the documented command, into build/selftests.
 install_selftests() {
 	local objects
 	objects=$(kernel_dir series)
@@ -327,24 +327,24 @@ install_selftests() {
 	[ "$(wc -l <"$BUILD/selftests/kselftest-list.txt")" -ge 20 ]
 }
 
-# The tests of mappings want stubs of what the series calls there.
+# The tests of mappings need stubs of the functions that the series calls there.
 vma_tests() {
 	copy_tools vma
 	make -C "$BUILD/check/vma/tools/testing/vma"
 	"$BUILD/check/vma/tools/testing/vma/vma"
 }
 
-# The maple tree's own tests, with what the series adds to them.
+# Run the maple tree's own tests, with the additions of the series.
 maple_tests() {
 	copy_tools maple
 	make -C "$BUILD/check/maple/tools/testing/radix-tree" maple
 	"$BUILD/check/maple/tools/testing/radix-tree/maple" >"$OUT/logs/maple.log" 2>&1
-	# Its status does not say it.
+	# Its exit status does not show a failure.
 	awk '/tests passed$/ { n++; bad += $2 != $4; print } END { exit !n || bad }' "$OUT/logs/maple.log"
 }
 
-# These programs are only built where their sources are: a copy of those, and of
-# all that they include. `copy_tools NAME`, into build/check/NAME.
+# These programs can only be built in their source directory, so copy the sources and
+# all files that they include: `copy_tools NAME`, into build/check/NAME.
 copy_tools() {
 	local copy=$BUILD/check/$1
 	rm -rf "$copy"
@@ -353,7 +353,7 @@ copy_tools() {
 		tools/arch/x86/include arch/x86/include mm lib include "$copy")
 }
 
-# The pages of the series; sphinx complains of others.
+# Build the pages of the series; sphinx also warns about other pages.
 htmldocs() {
 	local log=$OUT/logs/build-docs.log page
 

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Work for the profiler: workload.sh ITERATIONS. Functions that call themselves,
-# arithmetic, patterns, arrays. The output depends on nothing but the number of
-# iterations.
+# Work for the profiler: workload.sh ITERATIONS. It has recursive functions,
+# arithmetic, patterns and arrays. The output depends only on the number of iterations.
 
 fib() {
 	local n=$1 a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which function of which file a frame is in."""
+"""Find the file and the function of a frame."""
 
 import bisect
 import collections
@@ -16,7 +16,7 @@ PT_LOAD, PF_X = 1, 1
 SHT_SYMTAB, SHT_DYNSYM, SHF_EXECINSTR = 2, 11, 4
 STT_NOTYPE, STT_FUNC = 0, 2
 
-# What perf prints behind an address: a symbol and, in brackets, a file and an offset.
+# perf prints behind an address: a symbol and, in brackets, a file and an offset.
 PLACE = re.compile(r".*\((?P<path>.*)\+0x(?P<offset>[0-9a-f]+)\)")
 
 # An address, a file's name, and the offset in it.
@@ -53,7 +53,7 @@ class File:
         for number, (name, _, flags, address, _, length, *_) in enumerate(sections):
             if flags & SHF_EXECINSTR and length:
                 code.add(number)
-                # Of a PLT there are no symbols.
+                # A PLT has no symbols.
                 names[address].append(text(strings, name))
                 names[address + length].append("?")
         for _, kind, _, _, offset, length, link, _, _, each in sections:
@@ -62,10 +62,10 @@ class File:
             for at in range(offset, offset + length, each):
                 name, info, _, section, value, _ = struct.unpack_from("<IBBHQQ", data, at)
                 if section in code and info & 15 in (STT_NOTYPE, STT_FUNC) and name:
-                    # A part of a function is that function.
+                    # A part of a function counts as that function.
                     names[value].append(re.sub(r"(?<=.)\..*", "", text(link, name)))
         for address, of_address in names.items():
-            # The section's own name is the last choice, but for the end of the one before.
+            # The section's own name is the last choice, except for the end of the symbol before.
             functions = [name for name in of_address if name != "?" and not name.startswith(".")]
             names[address] = functions or [name for name in of_address if name != "?"] or ["?"]
         return names
@@ -78,7 +78,7 @@ class File:
 
 
 class Objects(Program):
-    """The functions of all files below a directory, whose names differ."""
+    """The functions of all files below a directory; the names of the files differ."""
 
     def __init__(self, directory):
         self.paths = {}

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# How the program and the library of shapes.c and shape.c are linked, for build.
+# The ways of linking the program and the library of shapes.c and shape.c, for build.
 # shellcheck disable=SC2154 # which sets $gcc, $exact and the directories
-# shellcheck disable=SC2034 # record uses the lists alone
+# shellcheck disable=SC2034 # record uses only the lists
 
-# Files without symbols keep them in a twin in shapes/whole/, which compare reads.
+# A file without symbols has a twin with symbols in shapes/whole/, for compare.
 
 program_shapes=(
 	nopie nopie-noseparate nopie-base nopie-stripped nopie-apart pie pie-noseparate pie-base
 	pie-rosegment pie-headless pie-huge mold-nopie mold-pie mold-nopie-base lld-nopie lld-pie
 )
-# The last ones have no table, or no good one.
+# The last ones have no table, or a bad one.
 library_shapes=(
 	default noseparate rosegment base base-noseparate huge apart apart-noseparate relr
 	nodebug stripped headless mold mold-stripped lld lld-base lld-norosegment copy
@@ -18,7 +18,7 @@ library_shapes=(
 	lld-plain removed notable pointer damaged
 )
 
-# What a shape is linked with, without what says whether it is position independent.
+# The linker options of a shape, without those for position independence.
 shape_options() { # SHAPE
 	case $1 in
 	*-noseparate | noseparate) echo -Wl,-z,noseparate-code ;;
@@ -42,7 +42,7 @@ shape_options() { # SHAPE
 	esac
 }
 
-# Done to a file when it is linked; its twin stands already.
+# Change a file after it is linked; its twin exists already.
 finish_shape() { # SHAPE FILE
 	case $1 in
 	lld-plain) ;;
@@ -55,7 +55,7 @@ finish_shape() { # SHAPE FILE
 	esac
 }
 
-# A table that begins with something else.
+# The table begins with other bytes.
 damage_table() {
 	local offset
 
@@ -63,7 +63,7 @@ damage_table() {
 	printf '\0\0' | dd of="$1" bs=1 seek=$((offset)) conv=notrunc status=none
 }
 
-# What a shape has to be like; and that it is what it is named after.
+# Check that a shape has the property of its name.
 check_shape() { # SHAPE FILE
 	local dump
 
@@ -71,7 +71,7 @@ check_shape() { # SHAPE FILE
 	case $1 in
 	lld-plain | notable | pointer) ! grep -q GNU_SFRAME <<<"$dump" ;;
 	*) grep -q GNU_SFRAME <<<"$dump" ;;
-	esac || die "$2: a table is there or is not"
+	esac || die "$2: the table is missing, or should not be there"
 	case $1 in
 	lld-plain | notable | pointer | removed | damaged | *headless) ;;
 	*) check_functions "$1" "$2" ;;
@@ -83,16 +83,16 @@ check_shape() { # SHAPE FILE
 	*headless) readelf -SW "$2" | grep -q 'no sections' ;;
 	*stripped) [ -z "$(nm "$2" 2>/dev/null)" ] ;;
 	*noseparate | *norosegment) grep -qE 'LOAD +0x0+ .* R E ' <<<"$dump" ;;
-	# Then the second mapping is like the first.
+	# Then the second mapping equals the first.
 	whole) awk '$1 == "LOAD" && $7 != "RW" && $2 + 0 != $3 + 0 { exit 1 }' <<<"$dump" ;;
-	esac || die "$2 is not what its name says"
+	esac || die "$2 does not have the property of its name"
 }
 
 check_functions() { # SHAPE FILE
 	local functions=(shape_first shape_first_by_address shape_second shape_compare shape_turn)
 
 	[[ $2 == *.so ]] || functions=(main shapes_run shapes_last shapes_middle shapes_compare)
-	# That of a file without symbols is its twin's.
+	# A file without symbols uses its twin's.
 	check_table "$LIBRARIES/shapes/whole/$(basename "$2")" "${functions[@]}"
 }
 
@@ -125,7 +125,7 @@ link_shape() { # SHAPE FILE ARGUMENT...
 	local shape=$1 file=$2
 
 	shift 2
-	# mold and lld make no table for the PLT: little goes by it.
+	# mold and lld make no table for the PLT: few stacks go through it.
 	[[ $shape != mold* && $shape != lld* ]] || set -- "$@" -fno-plt
 	logged shapes "$gcc" "${exact[@]}" -g -o "$file" "$@"
 	cp "$file" "$(dirname "$file")/whole/"

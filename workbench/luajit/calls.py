@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Whether stacks are right, by what the code calls.
+"""Check stacks against the calls in the code.
 
-Each frame but the innermost goes on behind a call, and what is called there is the
-function that the next frame is in.
+Each frame but the innermost continues behind a call, and the target of that call is the
+function of the next frame.
 """
 
 import collections
@@ -22,14 +22,14 @@ JUMP = re.compile(r"(?:notrack |bnd )*j[a-z]+ +(?:(?P<target>[0-9a-f]+) <|\*)")
 # LuaJIT's interpreter, which is hand-written: its parts jump to each other.
 VM, VM_BEGIN, VM_END = "the interpreter", "lj_BC_ISLT", "lj_vm_ffi_call"
 
-# Code that was compiled when the program ran, and what perf calls its file.
+# Code that was compiled at run time, and perf's name for its file.
 JIT, JIT_OBJECT = "compiled code", re.compile(r"perf-\d+\.map")
 
-# The end of a call to what is in a register or in memory.
+# The end of a call through a register or memory.
 INDIRECT = re.compile(rb".*(\xff[\xd0-\xd7]|\xff[\x10-\x13\x16\x17]|\xff[\x50-\x57].|\xff[\x15\x90-\x97].{4}|"
                       rb"\xff\x14.{1,5}|\xff\x54..)", re.DOTALL)
 
-# Leads nobody knows where.
+# The target is unknown.
 ANYWHERE = "anywhere"
 PLT = "@plt"
 
@@ -50,13 +50,13 @@ def is_jit(frame):
 
 
 class Program:
-    """A file's functions, what they call where, and to which they jump."""
+    """A file's functions, the targets of their calls, and the functions to which they jump."""
 
     def __init__(self, path):
         self.name, self.file = path.name, File(path, path)
         self.places = {name: address for address, names in File.symbols(path.read_bytes()).items() for name in names}
         self.vm = range(self.places.get(VM_BEGIN, 0), self.places.get(VM_END, 0))
-        # By the address behind a call, the address or the name that it leads to.
+        # Maps the address behind a call to the address or name of its target.
         self.calls, self.jumps = {}, collections.defaultdict(set)
         output = subprocess.run(["objdump", "-d", "--insn-width=16", path], check=True, capture_output=True, text=True)
         called = None
@@ -82,7 +82,7 @@ class Program:
         return call["name"] if call["name"].endswith(PLT) else int(call["target"], 16)
 
     def address(self, frame):
-        """Of a frame in the file, as the file says it."""
+        """A frame of the file, by the addresses of the file."""
         for start, address, length in self.file.segments:
             if start <= frame.offset < start + length:
                 return frame.offset - start + address
@@ -99,7 +99,7 @@ class Program:
 
     @functools.cache
     def reached(self, address):
-        """The functions that a call of an address leads to, by jumps of each to the next."""
+        """The functions to which a call of an address leads, directly or by jumps."""
         functions = [self.function(address)]
         for function in functions:
             functions.extend(self.jumps[function].difference(functions))
@@ -107,7 +107,7 @@ class Program:
 
 
 class Compiled:
-    """The code that was compiled, as the program has left it."""
+    """The compiled code, as it was at the end of the program."""
 
     def __init__(self, path):
         self.areas, data, at = [], path.read_bytes(), 0
@@ -118,7 +118,7 @@ class Compiled:
             at = end + 1 + int(size)
 
     def called(self, address, base):
-        """Where the call before an address leads to, as the program at BASE says it; or None."""
+        """The target of the call before an address, relative to the program at BASE; or None."""
         for start, code in self.areas:
             if start + 8 <= address <= start + len(code):
                 code = code[address - start - 8:address - start]
@@ -129,7 +129,7 @@ class Compiled:
 
 
 class Judge:
-    """Of the stacks of a program, with the libraries that are looked into, and what it compiled."""
+    """Checks stacks of a program, by its files, their libraries, and the code that it compiled."""
 
     def __init__(self, program, libraries, compiled):
         self.program = program
@@ -137,7 +137,7 @@ class Judge:
         self.compiled = compiled
 
     def function(self, frame, behind):
-        """A caller's address is the one that it goes on at, BEHIND its call."""
+        """The address of a caller is its return address, BEHIND its call."""
         program = self.programs.get(frame.object)
         if program:
             return program.function(program.address(frame) - behind)
@@ -147,7 +147,7 @@ class Judge:
         return [self.function(frame, depth > 0) for depth, frame in enumerate(chain)]
 
     def wrong(self, chain):
-        """What is wrong with a chain, innermost frame first, or None."""
+        """The error in a chain, innermost frame first, or None."""
         functions = self.functions(chain)
         base = next((frame.address - self.program.address(frame) for frame in chain
                      if frame.object == self.program.name), 0)
@@ -163,20 +163,20 @@ class Judge:
             target = program.calls.get(program.address(caller))
         elif is_jit(caller):
             program = self.program
-            # Of code that is gone nobody knows.
+            # Code that is gone cannot be checked.
             target = self.compiled.called(caller.address, base) if self.compiled else ANYWHERE
         elif function in (JIT, VM, "lj_vm_ffi_callback"):
-            # The C library sorts.
+            # The C library's sort function calls back.
             return None if "work_call_back" in callers else "not a callback"
         else:
             return None
         if target is None:
             return "not behind a call"
         if target == ANYWHERE:
-            # A trace has no caller but the interpreter's.
+            # Only the interpreter calls a trace.
             return "no direct call" if function == JIT else None
         if isinstance(target, str):
-            # It may be still on the way, in the PLT.
+            # The call may still be in the PLT.
             if callee.object == program.name:
                 return None if function.startswith(".plt") else "not in another file"
             name = target.removesuffix(PLT)

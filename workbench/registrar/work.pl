@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Work in modules that are shared objects: work.pl ITERATIONS. In the end it prints
-# what is mapped, and what the kernel knows of it.
+# Work in modules that are shared objects: work.pl ITERATIONS. At the end it prints its
+# mappings, and the kernel's list of tables.
 
 use strict;
 use warnings;

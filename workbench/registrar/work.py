@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Work in modules that are shared objects: work.py ITERATIONS.
 
-In the end it prints what is mapped, and what the kernel knows of it.
+At the end it prints its mappings, and the kernel's list of tables.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the CFI of stock programs and libraries covers, as readelf reads it.
+"""The part of stock programs and libraries that has CFI, according to readelf.
 
-They have no symbols but those for dynamic linking: a function is an entry of
-.eh_frame.  As a script, `cfi.py FILE...` prints functions that are worth to stop in,
-as workbench/walks/stops.py wants them.
+These files have symbols only for dynamic linking, so a function is an FDE of
+.eh_frame.  As a script, `cfi.py FILE...` prints functions to stop in, in the format of
+workbench/walks/stops.py.
 """
 
 import bisect
@@ -20,26 +20,26 @@ from objects import PLACE, File, Frame  # noqa: E402
 from stacks import SIGNAL, Program  # noqa: E402
 
 ET_EXEC = 2
-# Functions of each file, beside those that others import: some thousands take long to draw from.
+# The number of functions to take from each file, besides imported ones: thousands would take long.
 ENOUGH = 1500
 
 CIE = re.compile(r'^(?P<at>[0-9a-f]+) [0-9a-f]+ [0-9a-f]+ CIE "(?P<kind>[^"]*)"')
 FDE = re.compile(r"^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE cie=(?P<cie>[0-9a-f]+) "
                  r"pc=(?P<start>[0-9a-f]+)\.\.(?P<end>[0-9a-f]+)")
 ROW = re.compile(r"^(?P<at>[0-9a-f]{16}) (?P<cfa>\S+) +(.*\s)?(?P<ra>\S+)\s*$")
-# Where the kernel can find a frame: by a register that functions keep for their callers. That is one of its limits.
+# The registers by which the kernel finds a frame: functions preserve them for their callers.
 BY_REGISTER = re.compile(r"(rsp|rbp|rbx|r1[2-5])[+-]\d+")
 
-# Where the caller's frame is, and whether there is no caller.
+# The place of the caller's frame, and whether there is no caller.
 Rule = collections.namedtuple("Rule", "cfa outermost")
 
 
 class Entry:
-    """A function's CFI: whether it is a signal's frame; and, from where on, what its rules are."""
+    """A function's CFI: whether it is a signal frame; and its rules, with their start addresses."""
 
     def __init__(self, start, end, common):
         self.start, self.end, self.signal = start, end, common.signal
-        # What is true from its first instruction on: a row of its own comes later, or is the same.
+        # The initial rules hold from the first instruction on; a row at the start replaces them.
         self.rules = common.rules[-1:]
         self.rows = [start] * len(self.rules)
 
@@ -48,14 +48,14 @@ class Entry:
 
 
 class Common:
-    """What is true of many functions, as `Entry'."""
+    """The common rules of many functions, as `Entry'."""
 
     def __init__(self, signal):
         self.signal, self.rows, self.rules = signal, [], []
 
 
 def dynamic_symbols(path):
-    """The functions that a file defines for others, and the names that it wants of them."""
+    """The functions that a file exports, and the names that it imports."""
     output = subprocess.run(["nm", "-D", path], check=True, capture_output=True, text=True).stdout
     defined, wanted = {}, set()
     for *address, kind, name in map(str.split, output.splitlines()):
@@ -68,7 +68,7 @@ def dynamic_symbols(path):
 
 
 class Stock(File):
-    """An ELF file by its CFI."""
+    """An ELF file with its CFI."""
 
     def __init__(self, path):
         super().__init__(pathlib.Path(path), pathlib.Path(path))
@@ -76,7 +76,7 @@ class Stock(File):
         self.fixed = kind == ET_EXEC
         self.defined, self.wanted = dynamic_symbols(path)
         entries, commons, entry = {}, {}, Common(False)
-        # What the C library's debug information says is not what the kernel goes by.
+        # The kernel does not use the C library's debug information.
         command = ["readelf", "--debug-dump=no-follow-links", "--debug-dump=frames-interp", path]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as readelf:
             for line in readelf.stdout:
@@ -105,10 +105,10 @@ class Stock(File):
         return found if found and address < found.end else None
 
     def begins(self, address):
-        """Whether it is the code that a process begins with, and has no CFI: that of the dynamic linker."""
+        """Whether this is the start-up code of the dynamic linker, which has no CFI."""
         if not 0 < self.start <= address or self.entry(self.start) or self.entry(address):
             return False
-        # Up to the next function that has some.
+        # It extends to the next function with CFI.
         return bisect.bisect_right(self.first, address) == bisect.bisect_right(self.first, self.start)
 
     def name(self, offset):
@@ -118,17 +118,17 @@ class Stock(File):
         entry = self.entry(address)
         if entry and entry.signal:
             return SIGNAL
-        # Without CFI there is at least a section's name.
+        # Without CFI, use the name of the section.
         return self.defined.get(entry.start, f"{entry.start:x}") if entry else self.function(offset)
 
 
-# The vDSO is no file: gdb reads its CFI from memory, and perf has a copy of it.
+# The vDSO is not a file: gdb reads its CFI from memory, and perf has a copy of it.
 VDSO = "[vdso]"
 VDSO_COPY = "/tmp/perf-vdso.so-"
 ANY = Common(False)
 
-# Why no more frames are known: CFI says that nobody called the last one, which is so
-# too where a process begins; there is no CFI; or there are no more though there could be.
+# The reasons for the end of a stack: the last frame has no caller, according to CFI or
+# because the process begins there; there is no CFI; or frames may be missing.
 NOBODY, BEGINS, NO_CFI, CUT = "nobody called", "it begins", "no CFI", "cut"
 
 
@@ -145,13 +145,13 @@ class Files(Program):
 
     @staticmethod
     def make(address, path, offset):
-        """Only a file has offsets that all agree in."""
+        """Only the offsets of a file are the same for all unwinders."""
         if path.startswith(VDSO_COPY):
             path = VDSO
         return Frame(address, path, offset) if path == VDSO or path.startswith("/") else Frame(address, "?", 0)
 
     def frame(self, address, what):
-        """Of what perf prints."""
+        """The place, from a line of perf's output."""
         place = PLACE.fullmatch(what)
         return self.make(address, place["path"], int(place["offset"], 16)) if place else Frame(address, "?", 0)
 
@@ -174,7 +174,7 @@ class Files(Program):
         return self.file(frame.object).name(frame.offset) if frame.object.startswith("/") else frame.object
 
     def places(self, chain):
-        """Where each frame is: a caller's call is before the address that it goes on at, unless a signal came."""
+        """The place of each frame: for a caller that no signal interrupted, before the return address."""
         signal = True
         for frame in chain:
             place = frame if signal else self.before(frame)
@@ -186,7 +186,7 @@ class Files(Program):
         return [self.function(place) for place in self.places(chain)]
 
     def known(self, chain):
-        """How many frames CFI leads to, the place that it ends at, and why it does."""
+        """The number of frames to which CFI leads, the place of its end, and the reason."""
         depth, place = 0, Frame(0, "?", 0)
         for depth, place in enumerate(self.places(chain), start=1):
             entry = self.entry(place)
@@ -200,7 +200,7 @@ class Files(Program):
         return depth, place, CUT
 
     def odd(self, chain):
-        """How the last frame's caller is to be found, if it is in a way that the kernel does not know."""
+        """The rule for the last frame's caller, if the kernel does not support it."""
         *_, place = self.places(chain)
         entry = self.entry(place)
         if entry is None or entry is ANY:
@@ -209,7 +209,7 @@ class Files(Program):
         return None if BY_REGISTER.fullmatch(cfa) else cfa
 
     def after_calls(self, chain):
-        """perf has the last byte of a call; but not of a signal's frame, nor of what the signal interrupted."""
+        """perf prints the last byte of a call, except for signal frames and interrupted frames."""
         after, signal = [], True
         for frame in chain:
             entry = self.entry(frame)
@@ -227,7 +227,7 @@ def main():
     files = {path: Stock(path) for path in dict.fromkeys(str(pathlib.Path(path).resolve()) for path in sys.argv[1:])}
     wanted = set().union(*(file.wanted for file in files.values()))
     for path, file in files.items():
-        # A breakpoint in a restorer would hide it: it is known by its code.
+        # A breakpoint in a restorer would hide it, since its code identifies it.
         starts = [entry.start for entry in file.entries if not entry.signal]
         chosen = {start for start in starts if file.defined.get(start) in wanted}
         chosen.update(starts[::len(starts) // ENOUGH + 1])

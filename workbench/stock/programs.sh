@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Stock programs at their normal work: a function for each, which is run in a
-# directory of its own in the guest's memory. `prepare_NAME`, where there is one,
-# makes what the program needs before it is recorded.
+# Stock programs at their normal work. Each has a function, which runs in its own
+# directory in the guest's memory. `prepare_NAME`, if there is one, makes the program's
+# input before the recording.
 
 # Each takes some seconds under software emulation.
-# shellcheck disable=SC2034 # by those who include this
+# shellcheck disable=SC2034 # used by scripts that include this
 PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust menhir)
 
 lines() { # NUMBER
@@ -101,7 +101,7 @@ run_gcc() { gcc -O2 -c -o code.o code.c && g++ -O1 -c -o code2.o code.cc; }
 prepare_xz() { lines 60000 >lines; }
 run_xz() { xz -3 -k -T2 lines && xz -dc lines.xz | tail -n 1; }
 
-# A compiler of grammars, in OCaml: its runtime has a stack for C and one of its own.
+# A parser generator in OCaml, whose runtime has a stack for C and one of its own.
 prepare_menhir() {
 	local kind
 

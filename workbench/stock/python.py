@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Work for the profiler: python.py ITERATIONS.
 
-What stock Python is used for: text to data and back, regular expressions, compression,
-sorting.  C calls back into Python on the way.  The output depends on nothing but the
-number of iterations.
+Usual work of stock Python: text to data and back, regular expressions, compression,
+sorting.  C calls back into Python on the way.  The output depends only on the number of
+iterations.
 """
 
 import collections

@@ -5,7 +5,7 @@
 # what is called in $command, in $opened what it opens with dlopen(), and in $always
 # the function that it handles signals by. It makes what that reads, in the directory
 # that it is called in. After programs.sh.
-# shellcheck disable=SC2034 # by those who include this
+# shellcheck disable=SC2034 # used by scripts that include this
 
 SHORT=(python3 perl sort xz openssl git throw cc1 bash)
 
@@ -43,7 +43,7 @@ print scalar(@sorted), " ", length $copy, " $most ", down(6), "\n";
 
 short_sort() {
 	lines 300 >lines
-	# So little room that it writes to files and merges these.
+	# The buffer is so small that sort writes to files and merges them.
 	command=(sort "-k2,2" "-k1,1n" -S 1 --batch-size=2 lines)
 }
 
@@ -71,7 +71,7 @@ short_git() {
 
 short_throw() { command=("$STOCK/throw" 3); }
 
-# The compiler itself: what calls it starts it as another program.
+# Run the compiler itself: the driver would start it as another program.
 short_cc1() {
 	printf '%s\n' 'struct s { int n; struct s *next; };' \
 		'static int one(struct s *s) { int n = 0; for (; s; s = s->next) n += s->n % 7 ? s->n : -1; return n; }' \
@@ -79,7 +79,7 @@ short_cc1() {
 	command=("$(gcc -print-prog-name=cc1)" -quiet -O2 code.c -o code.s)
 }
 
-# Nothing but the shell: no other program.
+# Only the shell, without other programs.
 short_bash() {
 	always=trap_handler
 	command=(bash -c '

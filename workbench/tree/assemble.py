@@ -4,8 +4,8 @@
 
     assemble.py TREE BASE-REPOSITORY [--discard | --or-keep] [--objects REPOSITORY]...
 
-The commits are made without the working tree; then only the files that differ
-are written, so that a kernel build sees no others as new.
+It makes the commits without the working tree, and then writes only the files that
+differ, so that a kernel build rebuilds no others.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from repository import SERIES, STEPS, Repository
 
 BRANCH = "refs/heads/series"
 SHOWN = 10
-# No such file, as git says it.
+# git's values for a file that does not exist.
 NOTHING = ("000000", "0" * 40)
 
 
 def identity():
-    """The user's, found by the caller, in the form that git's environment has."""
+    """The user's identity, found by the caller, as variables for git."""
     name = os.environ.get("UNWIND_NAME") or common.FALLBACK_NAME
     email = os.environ.get("UNWIND_EMAIL") or common.FALLBACK_EMAIL
     return {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email,
@@ -43,7 +43,7 @@ def fingerprints(repository):
 
 
 def apply(git, patches, failed, *options):
-    """Apply patches, path -> patch, to the index; they are merged where they do not fit."""
+    """Apply patches, path -> patch, to the index; merge those that do not apply."""
     options = ("apply", "--cached", "--whitespace=nowarn", *options)
     if not patches:
         return
@@ -67,7 +67,7 @@ def add_files(git, repository):
     """Put the files that are new to the kernel into the index."""
     paths = [p for p in repository.paths() if not repository.is_patch(p)]
     for path in entries(git, paths):
-        common.die(f"{path} stands whole in the repository, but the base has such a file too")
+        common.die(f"{path} is stored whole in the repository, but the base has this file, too")
     found = {}
     for path in paths:
         mode, data = repository.files[path]
@@ -76,19 +76,19 @@ def add_files(git, repository):
 
 
 def entries(git, paths):
-    """path -> (mode, object) of those that are in the index"""
+    """path -> (mode, object) of the paths that are in the index"""
     out = git.fields("ls-files", "-s", "-z", "--", *[f":(literal){p}" for p in paths]) if paths else []
     return {line.split("\t", 1)[1]: tuple(line.split(" ")[:2]) for line in out}
 
 
 def put(git, found):
-    """Make these the entries of the index, path -> (mode, object) or NOTHING."""
+    """Set these entries of the index, path -> (mode, object) or NOTHING."""
     info = [f"{mode} {blob}\t{path}\0" for path, (mode, blob) in found.items()]
     git("update-index", "-z", "--index-info", data="".join(info))
 
 
 def states(git, repository):
-    """What each commit leaves of the paths that it touches; the index is the base's."""
+    """The state of the touched paths after each commit; the index is the base's."""
     in_base = entries(git, repository.paths())
     apply(git, {p: repository.files[p + ".patch"][1] for p in repository.paths()
                 if repository.is_patch(p)}, "{}.patch does not apply".format)
@@ -125,7 +125,7 @@ def make_commits(git, repository, base):
 
 
 class Tree:
-    """A working tree, and what it was made of (in its .git/unwind.json)."""
+    """A working tree, and its sources (in its .git/unwind.json)."""
 
     def __init__(self, path):
         self.path = path
@@ -140,12 +140,12 @@ class Tree:
     def create(self):
         os.makedirs(self.path)
         common.Git(self.git.git_dir)("init", "--quiet", "--initial-branch=series", self.path)
-        # An ordinary user is another one in the root file system: git, used on
-        # both sides, must not take every file for changed because of that.
+        # An ordinary user has another id in the root file system. git, used on
+        # both sides, must not treat each file as changed because of that.
         self.git("config", "core.checkStat", "minimal")
 
     def borrow(self, repositories):
-        """Read objects of these repositories, too."""
+        """Let git read objects of these repositories, too."""
         name = os.path.join(self.git.git_dir, "objects", "info", "alternates")
         with open(name, "w", encoding="utf-8") as file:
             file.write("".join(os.path.abspath(r) + "/objects\n" for r in repositories))
@@ -157,7 +157,7 @@ class Tree:
         self.state = state
 
     def recover(self):
-        """Finish an update that was interrupted: nothing was lost by it."""
+        """Finish an interrupted update, which has lost nothing."""
         if not self.state or "pending" not in self.state:
             return
         common.say("finishing an update of the tree that was interrupted")
@@ -167,7 +167,7 @@ class Tree:
         self.move(self.state["pending"], hard=True)
 
     def move(self, state, hard=False):
-        """Go to state["head"]; files that are the same are not written."""
+        """Check out state["head"], without writing files that are the same."""
         self.record(pending=state)
         if not hard:
             try:
@@ -186,16 +186,16 @@ class Tree:
         return self.git("rev-parse", "HEAD")
 
     def capture(self):
-        """The tree with everything that is not committed, and an index of it."""
+        """The tree with all uncommitted edits, and its index."""
         index = os.path.join(self.git.git_dir, "unwind-capture")
-        # With its time, by which git knows the entries that it cannot trust.
+        # Keep the time of the index: by it, git recognises entries that it cannot trust.
         shutil.copy2(os.path.join(self.git.git_dir, "index"), index)
         git = self.git.with_index(index)
         git("add", "--all")
         return git("write-tree"), index
 
     def edits(self):
-        """What is in the tree and not in the repository, to be told."""
+        """A message about edits in the tree that are not in the repository."""
         told = []
         head = self.head()
         if head != self.state["head"]:
@@ -224,13 +224,13 @@ def refuse(tree, edits):
 
 
 def update(tree, repository, base, options):
-    """Bring a tree that stands to the repository's state."""
+    """Bring an existing tree to the state of the repository."""
     tree.recover()
     if tree.state is None:
         common.die(f"{tree.path} was not made by this tool: remove it")
     edits = tree.edits()
     if edits and options.discard:
-        common.say("dropping what the tree holds beyond the repository")
+        common.say("dropping edits in the tree that are not in the repository")
         tree.discard()
     elif edits and options.or_keep:
         common.say(f"using {tree.path} as it stands, with edits that are not in the repository")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tools for the series share: messages and git."""
+"""Common parts of the tools for the series: messages and git."""
 
 import os
 import subprocess
@@ -10,8 +10,8 @@ BASE_DATE = "1767225600 +0000"
 FALLBACK_NAME = "unwind tables"
 FALLBACK_EMAIL = "series@localhost"
 
-# The user's configuration must not change what is made; he may own the
-# repository under another id than the one we run as.
+# The user's configuration must not change the result. The repository may belong
+# to another id than the one of this process.
 FIXED_CONFIG = {
     "advice.detachedHead": "false",
     "commit.gpgSign": "false",
@@ -35,7 +35,7 @@ def die(text):
 
 
 class GitError(Exception):
-    """A git command failed; str() is what it said."""
+    """A git command failed; str() is its message."""
 
 
 def run(main):
@@ -71,7 +71,7 @@ class Git:
         return command + list(args)
 
     def raw(self, *args, data=None, env=None):
-        """Output as bytes."""
+        """The output as bytes."""
         done = subprocess.run(self.argv(*args), input=data, capture_output=True, check=False,
                               env=self.env | (env or {}), cwd=self.work_tree)
         if done.returncode != 0:
@@ -89,6 +89,6 @@ class Git:
         return out.split("\n") if out else []
 
     def fields(self, *args, **kwargs):
-        """Output of a command with -z."""
+        """The output of a command with -z."""
         out = self.raw(*args, **kwargs).decode(errors="surrogateescape")
         return out.rstrip("\0").split("\0") if out else []

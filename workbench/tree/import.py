@@ -15,9 +15,9 @@ import tarfile
 
 import common
 
-# Debian's source package has git ignore everything but its own directory;
-# here this would hide every file that a developer adds.  In the kernel's
-# repository the file ends with lines like these instead.
+# Debian's source package lets git ignore everything but its own directory.
+# Here this would hide each file that a developer adds.  In the kernel's
+# repository, the file ends with lines like these instead.
 DEBIAN_IGNORES = b"#\n# Debian packaging:"
 KEPT_DOT_FILES = b"""#
 # git files that we don't want to ignore even if they are dot-files
@@ -57,7 +57,7 @@ def main():
     git("init", "--quiet", "--bare", "--initial-branch=base", repository)
     message = subject.encode() + b"\n"
     ident = f"{common.BASE_IDENT} {common.BASE_DATE}".encode()
-    # No deltas between files: they cost more time than they save space.
+    # Make no deltas between files: they take time and save little space.
     with subprocess.Popen(
             git.argv("-c", "core.compression=1", "fast-import", "--quiet", "--depth=0"),
             stdin=subprocess.PIPE, env=git.env) as importer:

@@ -44,7 +44,7 @@ def main():
     if not repository.commits:
         common.die(f"there is no commit in {SERIES}/")
     tree = Tree(options.tree)
-    # Made anew, so that the author is today's user.
+    # Make the commits anew, so that the author is the current user.
     head = make_commits(tree.git, repository, tree.state["base"])
     partial = options.directory + ".partial"
     shutil.rmtree(partial, ignore_errors=True)

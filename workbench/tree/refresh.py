@@ -4,8 +4,8 @@
 
     refresh.py TREE [--discard]
 
-The repository's files are made anew from the commits after the base; edits
-that are not committed go into the commit that they belong to.
+It makes the repository's files anew from the commits after the base. Uncommitted
+edits go into the commit that last touched the file.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def differences(git, old, new):
 
 def read_commits(git, base, head):
     if git("merge-base", base, head) != base:
-        common.die("the tree's commits do not stand on the base any more: rebase them onto "
+        common.die("the tree's commits are no longer on top of the base: rebase them onto "
                    + base[:12])
     changes = []
     for line in git.lines("rev-list", "--reverse", "--topo-order", "--parents", f"{base}..{head}"):
@@ -60,7 +60,7 @@ def read_commits(git, base, head):
 
 
 def home_of(path, changes):
-    """The last commit with the path; else with a file in the nearest directory."""
+    """The last commit with the path, or else with a file in the nearest directory."""
     for change in reversed(changes):
         if path in change.files:
             return change
@@ -86,7 +86,7 @@ def fold_edits(git, changes, head, tree):
 
 
 def base_files(git, base, paths):
-    """What the base has at these paths."""
+    """The base's entries at these paths."""
     out = git.fields("ls-tree", "-r", "-z", base, "--", *paths) if paths else []
     return {line.split("\t", 1)[1]: (line.split(" ")[0], line.split("\t")[0].split(" ")[2])
             for line in out}
@@ -109,10 +109,10 @@ def last_states(changes):
 
 
 def check_kept(changes, base):
-    """Of what comes and goes again the repository has no place for the steps."""
+    """Refuse a file that comes and goes again: the repository cannot store its steps."""
     for path, after in last_states(changes).items():
         if after == base.get(path, NOTHING):
-            common.die(f"{path} is at the end what it was in the base, but commits touch it:"
+            common.die(f"{path} is the same in the base and after the last commit, but commits touch it:"
                        + "".join(f"\n  {c.subject}" for c in changes if path in c.files)
                        + "\nfold them into one (git rebase -i)")
 
@@ -215,7 +215,7 @@ def check_repository(tree, repository, discard):
         shown = "".join(f"\n  {p}" for p in differ[:SHOWN])
         common.die("these files of the repository changed after the tree was assembled, and "
                    f"refresh would overwrite them:{shown}\nrun 'make tree' to bring them into "
-                   "the tree, or 'make refresh DISCARD=1' to have the tree's state instead")
+                   "the tree, or 'make refresh DISCARD=1' to overwrite them")
 
 
 def check_tree(tree):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """The repository's kernel part and its series, as files in memory.
 
-The kernel part stands as the last commit leaves it: as `<path>` if the file is
+The kernel part is stored as the last commit leaves it: as `<path>` if the file is
 new to the kernel, as `<path>.patch`, against the base, if it is changed.
 workbench/series/NNNN-name holds one commit: its message, a line `---`, and the
 paths that it touches.  If an earlier commit touches one of them as well,
-NNNN-name.steps says, as a patch, what this one does to it.  What a file was
-before is then its state afterwards, with the step taken back: so nothing stands
-here twice, and an edit by hand becomes part of the commit that wrote the line.
+NNNN-name.steps is a patch with the change that this commit makes to it.  The state
+of a file before the commit is its state afterwards, with the step reverted.  So no
+line is stored twice, and an edit by hand becomes part of the commit that wrote the
+line.
 """
 
 import os
@@ -21,8 +22,8 @@ import common
 SERIES = "workbench/series"
 SERIES_NAME = re.compile(r"(\d{4})-([A-Za-z0-9][A-Za-z0-9._+-]*)")
 STEPS = ".steps"
-# What stands at the repository's top and is no part of the kernel.  Of names
-# with a leading dot only patches are the kernel's.
+# Names at the top of the repository that are no part of the kernel.  Of names
+# with a leading dot, only patches belong to the kernel.
 OWN_NAMES = {"workbench", "build", "out", "README.md", "Makefile", "COPYING"}
 
 
@@ -32,7 +33,7 @@ def is_kernel_part(path):
 
 
 def split_patch(name, data):
-    """path -> what a patch does to it"""
+    """path -> the change that a patch makes to it"""
     parts = {}
     path = None
     for line in data.splitlines(keepends=True):
@@ -41,7 +42,7 @@ def split_patch(name, data):
             path = names[len("a/"):len(names) // 2]
             parts[path] = b""
         if path is None:
-            common.die(f"{name}: holds no patch, or something else before it")
+            common.die(f"{name}: holds no patch, or text before the patch")
         parts[path] += line
     if not parts:
         common.die(f"{name}: holds no patch")
@@ -49,7 +50,7 @@ def split_patch(name, data):
 
 
 class Commit:
-    """One commit of the series; steps: path -> patch, if another one touches it before."""
+    """One commit of the series; steps: path -> patch, for files that an earlier commit touches."""
 
     def __init__(self, name, message, paths, steps=None):
         self.name = name
@@ -117,7 +118,7 @@ class Repository:
         """The repository's file for a path of the kernel, or None."""
         found = [p for p in (path, path + ".patch") if p in self.files]
         if len(found) == 2:
-            common.die(f"{path} stands in the repository both whole and as a patch")
+            common.die(f"{path} is in the repository both whole and as a patch")
         return found[0] if found else None
 
     def is_patch(self, path):
@@ -145,7 +146,7 @@ class Repository:
                     common.die(f"{where}{STEPS} changes {path}, which no earlier commit touches")
                 if first != commit.name and path not in commit.steps:
                     common.die(f"{where} lists {path} as {first} does: {where}{STEPS} must say "
-                               "what this one does to it")
+                               "how this commit changes it")
             for path in commit.steps:
                 if path not in commit.paths:
                     common.die(f"{where}{STEPS} changes {path}, which {where} does not list")
@@ -155,10 +156,10 @@ class Repository:
 
 
 def list_files(top):
-    """The kernel part and the series; not what git ignores.
+    """The kernel part and the series, without files that git ignores.
 
-    Asked of an empty repository, so that it does not matter where, or whether,
-    the clone keeps its own .git.
+    An empty repository answers this, so that the place and existence of the clone's
+    own .git do not matter.
     """
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(["git", "init", "--quiet", "--bare", scratch], check=True)

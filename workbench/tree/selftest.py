@@ -40,7 +40,7 @@ class Sandbox:
         os.makedirs(os.path.join(self.top, SERIES))
 
     def tool(self, name, *args, data=None, fails=False):
-        """Run a tool; its output, which is checked to be an error if it fails."""
+        """Run a tool and return its output; a failure must come with an error message."""
         env = os.environ | {"UNWIND_TOP": self.top, "UNWIND_NAME": "A U Thor",
                             "UNWIND_EMAIL": "author@localhost"}
         done = subprocess.run([sys.executable, "-B", os.path.join(HERE, name), *args],
@@ -85,7 +85,7 @@ class Sandbox:
         self.write(path, text.replace(old, new), self.tree)
 
     def round_trip(self):
-        """A tree made anew from the repository is the one that stands."""
+        """A tree made anew from the repository equals the existing one."""
         want = self.tree_hash()
         assert self.git("status", "--porcelain") == "", "the tree is not clean"
         shutil.move(self.tree, self.tree + ".old")
@@ -123,7 +123,7 @@ def assemble_from_nothing(box):
 
 
 def old_times(box):
-    """Give every file of the tree an old time that git knows of."""
+    """Give each file of the tree an old time that is in git's index."""
     for directory, names, files in os.walk(box.tree):
         if ".git" in names:
             names.remove(".git")
@@ -334,18 +334,18 @@ def grows(box):
     assert "middle" in box.read(f"{SERIES}/0007-lib-middle.steps")
     box.round_trip()
 
-    # What is edited here goes to the commit that wrote the line.
+    # An edit goes to the commit that wrote the line.
     box.write("lib/grown.c", box.read("lib/grown.c").replace("int grown10;", "int by_hand;"))
     box.assemble()
     assert "by_hand" in box.git("show", "HEAD~3:lib/grown.c")
-    # Where a step is about it, that has to change as well.
+    # A step that contains the line has to change as well.
     good = box.read("lib/grown.c")
     box.write("lib/grown.c", good.replace("int grown30;", "int by_hand;"))
     text = box.assemble(fails=True)
     assert "0006-lib-grow-1.steps does not fit what lib/grown.c is" in text, text
     box.write("lib/grown.c", good)
     box.assemble()
-    # Removed in the end, it is nothing any more.
+    # A file that is removed at the end disappears from the repository.
     box.git("reset", "-q", "--hard", "HEAD~4")
     box.refresh()
     assert not box.exists("lib") and not box.exists(f"{SERIES}/0007-lib-middle.steps")
@@ -353,7 +353,7 @@ def grows(box):
 
 
 def other_point_release(box):
-    """The patches go onto a base with lines moved, and merge with its objects."""
+    """The patches apply to a base with moved lines, and merge with its objects."""
     root = os.path.dirname(box.top)
     source = os.path.join(root, "linux")
     box.write("fs/exec.c", BASE["fs/exec.c"].replace("line3;", "moved3;\nint new;"), source)

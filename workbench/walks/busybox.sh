@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# BusyBox with what a script needs that measures walks.  For scripts that run
-# inside the root file system; after sources.sh, and with $WORK and $flags set.
+# BusyBox with the applets of a script that measures walks.  For scripts that run
+# inside the root file system.  Include this after sources.sh, with $WORK and $flags set.
 # shellcheck disable=SC2154,SC2164 # flags are, and `set -e' is
 
-# A shell, and what the script that it runs calls.
+# A shell, and the applets that its script calls.
 busybox_options=(
 	SH_IS_ASH ASH_ECHO ASH_TEST ASH_PRINTF ASH_JOB_CONTROL ASH_INTERNAL_GLOB ASH_BASH_COMPAT
 	FEATURE_SH_MATH FEATURE_SH_STANDALONE FEATURE_SH_NOFORK FEATURE_PREFER_APPLETS
@@ -16,12 +16,12 @@ compile_busybox() {
 	local source=$WORK/busybox option
 
 	unpack "$1" "$source"
-	# The kernel's headers, which musl has not.
+	# musl has no copy of the kernel's headers.
 	rm -rf "$WORK/include"
 	mkdir -p "$WORK/include"
 	ln -s /usr/include/{linux,asm-generic,mtd} /usr/include/x86_64-linux-gnu/asm "$WORK/include/"
 	cd "$source"
-	# ld drops with other sections the table that it made for the PLT.
+	# With --gc-sections, ld would also drop the table that it makes for the PLT.
 	[ "$3" = y ] || sed -i 's/^GC_SECTIONS=.*/GC_SECTIONS=/' scripts/trylink
 	logged busybox make allnoconfig
 	for option in "${busybox_options[@]}"; do
@@ -30,7 +30,7 @@ compile_busybox() {
 	done
 	sed -i '/SH_IS_NONE/d' .config
 	logged busybox bash -c 'yes "" | make -s oldconfig'
-	# Its own options say that there shall be no CFI; these come later.
+	# These options come after its own, which switch CFI off.
 	logged busybox make -j"$(nproc)" busybox_unstripped CC="$2" HOSTCC=gcc "CONFIG_STATIC=$3" \
 		CONFIG_EXTRA_CFLAGS="${flags[*]} -fasynchronous-unwind-tables -idirafter $WORK/include"
 	cp busybox_unstripped "$4"

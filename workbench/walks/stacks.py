@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's stacks as perf prints them, and what is asked of them.
+"""The kernel's stacks as perf prints them, and their checks.
 
 For compare in workbench/walks, workbench/libraries and workbench/stock.
 """
@@ -12,39 +12,39 @@ import re
 import subprocess
 import sys
 
-# Where a process and a thread begin: a stack that ends there is complete.
+# The outermost functions of a process and of a thread: a stack that ends there is complete.
 OUTERMOST = {"_start", "_dlstart", "__clone", "clone"}
 
-# A signal's handler returns to this: below are the registers that it interrupted.
+# A signal handler returns to this function; below it are the interrupted registers.
 SIGNAL = "__restore_rt"
 
-# Start-up code, called once before and once after main(), which its authors gave
-# no CFI: nobody knows better than to guess.
+# Start-up code without CFI, which is called once before and once after main(): each
+# unwinder has to guess.
 GUESSED = {"_init", "_fini", "__do_global_dtors_aux", "frame_dummy", "register_tm_clones",
            "deregister_tm_clones"}
 
-# Calls that a task does not return from with the same stack, or at all; it is
-# walked when it returns to user space.
+# System calls from which a task does not return with the same stack, or not at all.
+# The stack is walked on the return to user space.
 LAST = {"execve", "_Exit", "__unmapself", "__pthread_exit"}
 
-# What ld's own table says of these is wrong: that they have one word more on the
-# stack, as if they were the first entry of a PLT.
+# ld's own table is wrong for these: it has one word more on the stack, as for the
+# first entry of a PLT.
 WRONG = {".plt.got"}
 
-# Why a stack may end elsewhere, by the function at its top.
+# Reasons why a stack may end elsewhere, by the function at its top.
 CAUSES = dict.fromkeys(GUESSED, "no CFI") | dict.fromkeys(WRONG, "ld's table is wrong") | {
     "_longjmp": "no table: SFrame cannot say that the frame pointer is lost",
     "__clone": "no table: SFrame cannot say that the frame pointer is lost",
     "": "the stack was promised and did not come",
 }
 
-# Where the kernel takes no stack of a task, by functions that it is in: the one
-# that the task came with is gone, or there are two of them.
+# Kernel functions in which a task's samples have no user stack: the stack of the
+# kernel entry is gone, or there are two of them.
 NO_STACK = {
     "bprm_execve": "in execve()",
     "do_exit": "in exit()",
     "arch_do_signal_or_restart": "while a signal is delivered",
-    # Both have the same code, and kallsyms knows one of the names.
+    # Both functions have the same code, and kallsyms has one of the names.
     "__x64_sys_rt_sigreturn": "in rt_sigreturn()",
     "__ia32_sys_rt_sigreturn": "in rt_sigreturn()",
 }
@@ -52,10 +52,10 @@ NO_STACK = {
 HEADER = re.compile(r"^\s*(?P<comm>\S.*?)\s+(?P<tid>\d+)\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+"
                     r"(DEFERRED CALLCHAIN \[cookie: (?P<cookie>[0-9a-f]+)\]|(?P<event>\S+):\s*(?P<what>.*?)\s*$)")
 
-# What perf prints last if the kernel did not say that a stack is complete, and why.
+# perf's last line of a stack that the kernel did not report as complete, with the reason.
 END = "[stack ends: "
 FAULT_END = END + "unreadable memory"
-# It is, if what was guessed on the way is true, as in start-up code.
+# The stack is complete if the guesses are right, as in start-up code.
 GUESSED_END = END + "complete, guessed]"
 NO_TABLE_END = END + "no unwind information in "
 
@@ -80,14 +80,14 @@ class Program:
         return self.names[at] if 0 <= at < len(self.starts) - 1 else "?"
 
     def functions(self, chain):
-        """A caller's address is the one that it goes on at: its call is before."""
+        """The address of a caller is its return address: its call is before that."""
         return [self.function(address - (depth > 0)) for depth, address in enumerate(chain)]
 
     def whole(self, chain):
         """The part up to where the thread began, or None if that is not reached.
 
-        What others find below is no frame: musl's CFI says for the new thread's
-        first frame what is true for that which made it.
+        Frames that others find below it are wrong: musl's CFI describes the creating
+        thread's frame, also for the new thread's first frame.
         """
         for depth, name in enumerate(self.functions(chain)):
             if name in OUTERMOST:
@@ -95,7 +95,7 @@ class Program:
         return None
 
     def after_calls(self, chain):
-        """perf's DWARF unwinder has the last byte of a call, which is before the address it returns to."""
+        """perf's DWARF unwinder prints the last byte of a call, before the return address."""
         names = [SIGNAL] + [self.function(address) for address in chain]
         return [address + (name != SIGNAL) for address, name in zip(chain, names)]
 
@@ -108,7 +108,7 @@ class Program:
 
 
 def blocks(path):
-    """The header of each thing that perf printed, its frames, and how they end if not surely complete."""
+    """The header of each record of perf, its frames, and their end unless surely complete."""
     header, frames, end = None, [], None
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in itertools.chain(file, [""]):
@@ -134,15 +134,15 @@ def address_of(address, _):
 def samples(path, comm, frame=address_of):
     """The samples of a command, or of all, in their order, and all their user frames.
 
-    A frame is what FRAME makes of its address and of what perf prints behind it.
+    FRAME makes a frame of its address and of the text that perf prints behind it.
 
-    perf does not join those that were taken after the walk and before the return
+    perf does not join samples that were taken after the walk and before the return
     to user space: their stack has come already.
     """
     deferred, found = {}, []
     for header, frames, end in blocks(path):
         if header["cookie"]:
-            # A thread may have got another name meanwhile.
+            # The name of a thread may have changed meanwhile.
             deferred[header["tid"], int(header["cookie"], 16)] = [frame(*each) for each in frames], end
         elif comm in (None, header["comm"]):
             found.append((header, frames))
@@ -172,7 +172,7 @@ class Tap:
 
 
 def differences(program, pairs, what):
-    """Print the first pairs of different chains; how many differ."""
+    """Print the first pairs of different chains; return how many differ."""
     count = 0
     for ours, theirs in pairs:
         if ours == theirs:
@@ -184,14 +184,14 @@ def differences(program, pairs, what):
 
 
 def shifted(pairs):
-    """How many differ if each is compared with the one before."""
+    """The number of chains that differ from the one before."""
     return sum(ours != theirs for (ours, _), (_, theirs) in zip(pairs, pairs[1:]))
 
 
 def stops_of(stops, samples_of):
-    """What gdb wrote of each stop, and the trap that it stopped at, or None.
+    """gdb's report on each stop, and the trap at which it stopped, or None.
 
-    A thread's last trap before gdb looked is the one that it stopped at.
+    gdb stopped at the thread's last trap before its report.
     """
     traps = collections.defaultdict(list)
     for sample in samples_of:
@@ -202,7 +202,7 @@ def stops_of(stops, samples_of):
         of_thread = traps[int(tid)]
         at = bisect.bisect_right([trap.time for trap in of_thread], int(time)) - 1
         if at < 0 or (tid, at) in taken:
-            # A step into a signal's handler may be reported without one.
+            # gdb may report a step into a signal handler without a trap.
             print(f"# no trap was recorded for the stop at {time} of thread {tid}")
             yield chain, None
             continue
@@ -211,35 +211,35 @@ def stops_of(stops, samples_of):
 
 
 def is_without(program, trap):
-    """Whether a stack ends at once, where it is known that there is no table, and says so."""
+    """Whether a stack ends at once, in code without a table, with the right reason."""
     return (trap.end or "").startswith(NO_TABLE_END) and program.functions(trap.chain)[0] in CAUSES
 
 
 def gdb_pairs(program, stops, samples_of):
-    """gdb's stacks and ours, how many no table knows, and which of ours claim to be complete."""
+    """gdb's stacks and ours, the number that no table covers, and ours that are reported complete."""
     pairs, unknown, complete = [], 0, []
     for chain, trap in stops_of(stops, samples_of):
         whole = trap and program.whole([int(pc, 16) for pc in chain])
-        # In the middle of a restorer gdb goes by its CFI, which is not true.
+        # In the middle of a restorer gdb uses its CFI, which is wrong.
         if not whole or (GUESSED | WRONG) & set(program.functions(whole)[:2]) or is_without(program, trap):
             unknown += 1
         else:
             pairs.append((trap.chain, whole))
-            # Where rules have led to code without any, as musl's __clone, that is a guess.
+            # If rules have led to code without rules, as musl's __clone, the end is a guess.
             complete.append(trap.end in (None, GUESSED_END))
     return pairs, unknown, complete
 
 
 def hits_of(recorded):
-    """Hits that were taken in both ways, ours and the copied one; of others, what there is, and None."""
+    """Pairs of our stack and the copied one of the same hit; None for a missing one."""
     hits = collections.defaultdict(list)
     for sample in recorded:
         hits[sample.tid, sample.event].append(sample)
     for of_thread in hits.values():
         at = 0
         while at + 1 < len(of_thread):
-            # Which is first differs among threads, and perf may have had no room for a
-            # copy.  The arguments of a call, or the address of a fault, tell hits apart.
+            # Their order differs among threads, and perf may have had no room for a copy.
+            # The arguments of a call, or the address of a fault, identify a hit.
             ours, theirs = sorted(of_thread[at:at + 2], key=lambda sample: not sample.deferred)
             if ours.deferred == theirs.deferred or ours.what != theirs.what:
                 yield of_thread[at], None
@@ -250,19 +250,19 @@ def hits_of(recorded):
 
 
 def changed(program, ours, theirs):
-    """Whether the stack is another one when it is walked."""
+    """Whether the stack has changed when it is walked."""
     if not theirs.chain:
         return False
-    # A handler returns: the walk is in what it interrupted.
+    # A handler returns: the walk is in the interrupted code.
     returns = program.function(program.before(theirs.chain[0])) == SIGNAL
     return returns or (program.function(theirs.chain[0]) in LAST and not ours.chain)
 
 
 def dwarf_pairs(program, recorded):
-    """The stacks of hits that were taken in both ways, the copied one being complete.
+    """The stacks of hits that were taken in both ways, with a complete copied one.
 
-    And how many there are of others: such that only one is there, that dwarf lost,
-    and that the walk could not see.
+    And the numbers of other hits: those with only one stack, those that dwarf lost,
+    and those that the walk could not see.
     """
     pairs, alone, lost, later = [], 0, 0, 0
     for ours, theirs in hits_of(recorded):
@@ -291,7 +291,7 @@ def judge_gdb(tap, program, stacks, recorded, name, stops):
     claims = list(itertools.compress(pairs, complete))
     wrong = sum(ours != theirs for ours, theirs in claims)
     tap.result(len(claims) >= 0.9 * len(pairs) and not wrong,
-               f"{name}: {len(claims) - wrong} of {len(claims)} stacks that are said to be complete are gdb's")
+               f"{name}: {len(claims) - wrong} of {len(claims)} stacks that are reported complete equal gdb's")
     tap.result(shifted(pairs) > 0.9 * len(pairs), f"{name}: {shifted(pairs)} stacks are not those of gdb's stop before")
 
 
@@ -299,24 +299,24 @@ def judge_clock(tap, program, recorded, name):
     count, wrong, gone, others, cut = 0, 0, collections.Counter(), collections.Counter(), collections.Counter()
     for sample in recorded:
         if not sample.deferred:
-            # perf guesses by frame pointer then.
+            # In that case perf guesses by frame pointer.
             where = next((where for function, where in NO_STACK.items() if function in sample.kernel), None)
             gone[where] += 1
             if where is None and gone[where] <= 10:
                 print(f"# not deferred: {program.show(sample.chain)}, in the kernel: {' '.join(sorted(sample.kernel))}")
             continue
         functions = program.functions(sample.chain) or [""]
-        # There the kernel waits for no memory, and of a table that the task has not
-        # used yet no page is mapped.
+        # There the kernel waits for no memory, and no page of a table is mapped that
+        # the task has not used yet.
         if functions[0] in LAST and (sample.end or "").startswith(FAULT_END):
             cut[functions[0]] += 1
             continue
         count += 1
-        # Where nothing was called yet, the walker does not know that it is at a beginning.
+        # Before the first call, the walker cannot recognise the outermost frame.
         whole = functions[-1] in OUTERMOST and not (len(functions) == 1 and sample.end)
         if whole != (sample.end in (None, GUESSED_END)):
             wrong += 1
-            print(f"# {sample.end or 'said to be complete'}: {program.show(sample.chain)}")
+            print(f"# {sample.end or 'reported complete'}: {program.show(sample.chain)}")
         if functions[-1] not in OUTERMOST:
             others[functions[0], functions[-1]] += 1
     complete = count - others.total()
@@ -329,8 +329,8 @@ def judge_clock(tap, program, recorded, name):
         known = known and top in CAUSES
         print(f"# {number} from {top or 'nowhere'} to {last or 'nowhere'}: {CAUSES.get(top, 'UNKNOWN')}")
     share = complete / count if count else 0
-    # Each has a cause. But these are few, or more is missing than those.
+    # Each of these has a known cause, but they must be few.
     tap.result(count >= 500 and share >= 0.995 and known and gone.total() < count / 10 and cut.total() < count / 25,
                f"{name}: {complete} of {count} samples complete, {100 * share:.2f} %, {gone.total()} without a stack, "
                f"{cut.total()} where the kernel did not wait for a page")
-    tap.result(count > 0 and not wrong, f"{name}: {wrong} of them are said to be what they are not")
+    tap.result(count > 0 and not wrong, f"{name}: {wrong} of them have a wrong end")

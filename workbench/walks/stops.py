@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 """Take gdb's stacks at many places of a program; for `gdb -batch -x stops.py --args PROGRAM...`.
 
-The environment says how many (STOPS), which functions there are (FUNCTIONS, a
-file with an address on each line), an address to stop at in every run if there
-is one (ALWAYS), and where stacks go (STACKS): a line for each stop, with the time,
-the thread, and the frames' addresses, topmost first.
+The environment sets the number of stops (STOPS), the functions (FUNCTIONS, a file
+with an address on each line), an address to stop at in every run, if any (ALWAYS),
+and the output file (STACKS): it gets a line for each stop, with the time, the thread,
+and the frames' addresses, topmost first.
 
-A program with shared libraries has START, the name of a function of whose call all
-of them are mapped.  An address may have a file's name behind it then: it counts from
-where that file is mapped.  All runs map the same files at the same places; which
-these are is written to MAPS.  Some runs go by what is mapped before the program's
-first instruction: a share of EARLY.
+For a program with shared libraries, START is the name of a function; when it is
+called, all libraries are mapped.  An address may then have a file's name behind it:
+it is relative to the place of that file.  All runs map the same files at the same
+places, which are written to MAPS.  A share of the runs, EARLY, uses the mappings
+before the program's first instruction.
 
-Whose libraries come and go, and has no symbols, says so by PLACES.  Breakpoints in a
-file that is not mapped yet are then set when it is.  Each frame's address has where it
-is behind it, as ADDRESS@OFFSET@FILE, and the last word of a line is why gdb ends there.
+PLACES is set for a program without symbols whose libraries come and go.  Breakpoints
+in a file are then set when it is mapped.  Each frame has the form ADDRESS@OFFSET@FILE,
+and the last word of a line is the reason why gdb's stack ends.
 
-Functions are drawn, with a generator that always starts alike, and stopped in
-at one of their first calls.  From there the program is stepped: each step ends
-in a trap, and a trap's registers are the program's own.  A breakpoint's are
-not: it lies one byte behind the instruction that it replaced.
+Functions are drawn with a generator that has a fixed seed.  gdb stops at one of the
+first calls of each.  From there it steps the program: each step ends in a trap, and
+the registers at a trap are the program's own.  Those at a breakpoint are not: the
+instruction pointer is one byte behind the start of the replaced instruction.
 """
 
 import contextlib
@@ -29,8 +29,8 @@ import time
 
 import gdb
 
-# Breakpoints at a time: gdb writes each anew whenever it goes on.  Of all functions of
-# a process, with its libraries, most are never called.
+# The number of breakpoints at a time: gdb writes each of them anew whenever it continues.
+# A process and its libraries never call most of their functions.
 CHUNK = 60 if "PLACES" in os.environ else 20
 STEPS = int(os.environ.get("STEPS", "8"))   # from each
 PATIENCE = 12   # runs without a stop, until it is given up
@@ -43,7 +43,7 @@ with_places = "PLACES" in os.environ
 
 
 def places(lines):
-    """An address and a file, or None, of each line."""
+    """The address and the file, or None, of each line."""
     return sorted({(int(address, 16), *(file or [""])) for address, *file in map(str.split, lines)})
 
 
@@ -59,14 +59,14 @@ for setting in ("confirm off", "pagination off", "debuginfod enabled off", "star
                 "backtrace limit 600",
                 # START may be in a library.
                 "breakpoint pending on",
-                # An instruction under a breakpoint is not executed elsewhere.
+                # gdb must not execute an instruction under a breakpoint elsewhere.
                 "displaced-stepping off"):
     gdb.execute("set " + setting)
 gdb.execute("handle all nostop noprint pass", to_string=True)
 
 
 def chain():
-    """The frames that are on the stack: not those inlined, nor those of tail calls; and why there are no more."""
+    """The frames on the stack, without inlined and tail calls; and the reason for the end."""
     frame, found, reason = gdb.newest_frame(), [], "?"
     while frame is not None:
         if frame.type() in (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME):
@@ -89,7 +89,7 @@ def maps_of_process():
 
 
 def words_of(pcs):
-    """Each address, and where it is in which file."""
+    """Each address, with its file and its offset in that file."""
     mappings = []
     for words in map(str.split, maps_of_process().splitlines()):
         low, high = (int(address, 16) for address in words[0].split("-"))
@@ -109,7 +109,7 @@ def record():
 
 
 def burst(room):
-    """Step on, up to a system call: it may wait for a thread that is stopped."""
+    """Step up to a system call, which may wait for a thread that is stopped."""
     for step in range(room):
         pc = gdb.newest_frame().pc()
         if gdb.selected_inferior().read_memory(pc, 2).tobytes() == SYSCALL:
@@ -123,10 +123,10 @@ def burst(room):
 
 @contextlib.contextmanager
 def gone():
-    """Another thread may have ended them all, before gdb hears of it.
+    """Report errors of gdb and go on: the process may have ended before gdb notices.
 
-    What gdb says then depends on what it wanted.  Who counts the stops notices if
-    there is another reason.
+    gdb's error depends on its current action.  A check of the number of stops finds
+    other reasons.
     """
     try:
         yield
@@ -135,7 +135,7 @@ def gone():
 
 
 def mapped(early):
-    """Go to where libraries are mapped; where the first byte of each file is."""
+    """Continue until libraries are mapped; return the address of the first byte of each file."""
     if early:
         gdb.execute("starti", to_string=True)
     else:
@@ -158,13 +158,13 @@ def bases_of(maps):
 
 
 def run(chosen, child, early):
-    """One run of the program with breakpoints; how many stacks it gave."""
+    """Run the program once with breakpoints; return the number of stacks."""
     got = 0
     breakpoints = {}
     later = set()
 
     def place_in(bases, chosen):
-        """Set those breakpoints whose files are mapped; which are the others."""
+        """Set the breakpoints whose files are mapped; return the others."""
         for address, file in sorted(chosen):
             if file in bases:
                 place = gdb.Breakpoint(f"*{bases[file] + address:#x}", internal=True)
@@ -184,7 +184,7 @@ def run(chosen, child, early):
     gdb.execute("set follow-fork-mode " + ("child" if child else "parent"))
     gdb.execute("continue" if start else "run", to_string=True)
     if alive():
-        # A thread that is stepped is stepped alone.
+        # Step only one thread.
         gdb.execute("set scheduler-locking step")
     with gone():
         while alive() and got < wanted:
