@@ -25,7 +25,8 @@ part_host() {
 	check "workspace: clippy" in_crates clippy --workspace --all-targets -- -D warnings
 	# The cases are the same each time; who runs them alone has others.
 	UNWIND_DEMO_LUA=$BUILD/demo/lua PROPTEST_RNG_SEED=1 \
-		check "parser, readers and host tools" in_crates test --workspace --exclude unwind-fuzz -- --nocapture
+		check "parser, readers and host tools" \
+		in_crates test --workspace --exclude unwind-fuzz -- --nocapture
 	count cargo "parser, readers and host tools" "$logs/check-parser--readers-and-host-tools.log"
 	part_tables
 	part_jit

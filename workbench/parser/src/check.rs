@@ -25,9 +25,8 @@ pub(crate) struct Lookup<T, E> {
     pub(crate) reads: u32,
 }
 
-/// Looks `pc` up in the SFrame table that `memory` is, standing at `base`, with a budget of `units`.
-///
-/// The budget never grows, and bounds the number of reads. (`memory` checks where they are.)
+/// Looks `pc` up in the SFrame table that `memory` is, which stands at `base`, with a budget of
+/// `units`. The budget bounds the number of reads; `memory` checks where they are.
 pub(crate) fn sframe<A: sframe::Abi>(
     memory: &Memory<'_>,
     base: u64,

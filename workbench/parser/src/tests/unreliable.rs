@@ -63,8 +63,8 @@ fn vectors() {
             }
         }
     }
-    changed(|table, vector, bytes, _| {
-        fault_at_each_read(&bytes, vector.pc, |memory| {
+    changed(TABLES, |table, vector, bytes, _| {
+        fault_at_each_read(bytes, vector.pc, |memory| {
             lookup(table.arch, memory, table.base, vector.pc, ENOUGH).result
         });
     });

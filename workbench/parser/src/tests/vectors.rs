@@ -7,18 +7,24 @@ use crate::parse::sframe::Reason;
 use crate::parse::{self, Error};
 use crate::vectors::{Bytes, TABLES, Table, Vector};
 
-/// The bytes, in a piece of memory.
-fn bytes(bytes: &Bytes<'_>) -> Vec<u8> {
-    bytes.first(bytes.len).collect()
-}
-
-/// Calls `test` with every table that is a change of another one, and how it differs.
-pub(super) fn changed(mut test: impl FnMut(&Table, &Vector, Vec<u8>, &Bytes<'_>)) {
-    for table in TABLES {
+/// Calls `test` with every table that is a change of one of these, and how it differs.
+pub(super) fn changed(tables: &[&Table], mut test: impl FnMut(&Table, &Vector, &[u8], &Bytes<'_>)) {
+    for table in tables {
         for vector in table.vectors {
             vector.for_each(table, |patched| {
-                test(table, vector, bytes(patched), patched);
+                let bytes: Vec<u8> = patched.first(patched.len).collect();
+                assert_ne!(bytes, table.bytes, "{}: no change", vector.name);
+                test(table, vector, &bytes, patched);
             });
+        }
+    }
+}
+
+/// What is counted and told of reasons: each has a number, a name and a text of its own.
+pub(super) fn all_differ<N: PartialEq, T: PartialEq>(all: &[(u8, N, T)]) {
+    for (nth, one) in all.iter().enumerate() {
+        for other in &all[..nth] {
+            assert!(one.0 != other.0 && one.1 != other.1 && one.2 != other.2);
         }
     }
 }
@@ -44,11 +50,11 @@ fn lookups() {
 /// Changed tables; the linear reader refuses those, and only those, that are malformed.
 #[test]
 fn changes() {
-    changed(|table, vector, bytes, patched| {
+    changed(TABLES, |table, vector, bytes, patched| {
         let name = format!("{}: {} ({:x?})", table.name, vector.name, patched.patches);
         let expected = vector.expected.result();
-        let found = rule(table.arch, &bytes, table.base, vector.pc);
-        let decoded = decode(table.arch, &bytes, table.base);
+        let found = rule(table.arch, bytes, table.base, vector.pc);
+        let decoded = decode(table.arch, bytes, table.base);
 
         assert_eq!(found, expected, "{name}");
         if matches!(expected, Err(Error::Malformed(_))) {
@@ -61,7 +67,6 @@ fn changes() {
                 "{name}"
             );
         }
-        assert_ne!(bytes, table.bytes, "{name}: no change");
     });
 }
 
@@ -70,7 +75,7 @@ fn changes() {
 fn every_reason() {
     let mut seen = Vec::new();
 
-    changed(|_, vector, _, _| {
+    changed(TABLES, |_, vector, _, _| {
         if let Err(Error::Malformed(malformed)) = vector.expected.result() {
             let parse::Reason::SFrame(reason) = malformed.reason else {
                 panic!("a reason of another format");
@@ -83,16 +88,13 @@ fn every_reason() {
     }
 }
 
-/// What is counted and told of reasons: each has a number, a name and a text of its own.
 #[test]
 fn reasons_differ() {
-    for (nth, reason) in Reason::ALL.iter().enumerate() {
-        for other in &Reason::ALL[..nth] {
-            assert_ne!(*reason as u8, *other as u8);
-            assert_ne!(reason.name(), other.name());
-            assert_ne!(reason.text(), other.text());
-        }
-    }
+    let reasons = Reason::ALL.iter();
+
+    all_differ(&Vec::from_iter(
+        reasons.map(|it| (*it as u8, it.name(), it.text())),
+    ));
 }
 
 /// No table is taken for one of another architecture.

@@ -5,24 +5,12 @@
 use std::collections::HashSet;
 
 use super::super::unreliable::fault_at_each_read;
+use super::super::vectors::{all_differ, changed};
 use super::{ENOUGH, after, lookup};
 use crate::memory::Memory;
 use crate::parse::eh_frame::{Reason, Unsupported};
 use crate::parse::{self, Error};
-use crate::vectors::{EH_FRAME_TABLES, Table, Vector};
-
-/// Calls `test` with every table that is a change of another one, and how it differs.
-pub(super) fn changed(mut test: impl FnMut(&Table, &Vector, &[u8])) {
-    for table in EH_FRAME_TABLES {
-        for vector in table.vectors {
-            vector.for_each(table, |patched| {
-                let bytes: Vec<u8> = patched.first(patched.len).collect();
-                assert_ne!(bytes, table.bytes, "{}: no change", vector.name);
-                test(table, vector, &bytes);
-            });
-        }
-    }
-}
+use crate::vectors::{EH_FRAME_TABLES, Table};
 
 #[test]
 fn lookups() {
@@ -61,7 +49,7 @@ fn after_another() {
 fn changes() {
     let mut wrong = Vec::new();
 
-    changed(|table, vector, bytes| {
+    changed(EH_FRAME_TABLES, |table, vector, bytes, _| {
         let found = lookup(table, &Memory::new(bytes), vector.pc, ENOUGH).result;
 
         if found != vector.expected.result() {
@@ -89,7 +77,9 @@ fn every_reason() {
         _ => {}
     };
 
-    changed(|_, vector, _| note(vector.expected.result()));
+    changed(EH_FRAME_TABLES, |_, vector, _, _| {
+        note(vector.expected.result())
+    });
     for table in EH_FRAME_TABLES {
         for (_, expected) in table.lookups {
             note(expected.result());
@@ -106,23 +96,16 @@ fn every_reason() {
     }
 }
 
-/// Each has a number, a name and a text of its own.
 #[test]
 fn reasons_differ() {
-    let reasons = Reason::ALL
-        .iter()
-        .map(|it| (*it as u8, it.name(), it.text()));
-    let causes = Unsupported::ALL
-        .iter()
-        .map(|it| (*it as u8, it.name(), it.text()));
+    let (reasons, causes) = (Reason::ALL.iter(), Unsupported::ALL.iter());
 
-    for all in [reasons.collect::<Vec<_>>(), causes.collect()] {
-        for (nth, reason) in all.iter().enumerate() {
-            for other in &all[..nth] {
-                assert!(reason.0 != other.0 && reason.1 != other.1 && reason.2 != other.2);
-            }
-        }
-    }
+    all_differ(&Vec::from_iter(
+        reasons.map(|it| (*it as u8, it.name(), it.text())),
+    ));
+    all_differ(&Vec::from_iter(
+        causes.map(|it| (*it as u8, it.name(), it.text())),
+    ));
 }
 
 #[test]
@@ -136,7 +119,9 @@ fn faults() {
             check(table, table.bytes, *pc);
         }
     }
-    changed(|table, vector, bytes| check(table, bytes, vector.pc));
+    changed(EH_FRAME_TABLES, |table, vector, bytes, _| {
+        check(table, bytes, vector.pc)
+    });
 }
 
 /// A lookup that gets less than it costs says so, and takes all; one that gets that is the same.
