@@ -21,12 +21,13 @@ part_host() {
 	check "shellcheck" inside shellcheck_scripts
 	check "ruff and mypy" inside python_scripts
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
-	check "host tools: rustfmt" enter "$WORKBENCH/host/build" fmt --check
-	check "host tools: clippy" enter "$WORKBENCH/host/build" clippy --all-targets -- -D warnings
+	check "workspace: rustfmt" in_crates fmt --check
+	check "workspace: clippy" in_crates clippy --workspace --all-targets -- -D warnings
 	# The seed is fixed, so each run has the same cases. A run by hand has others.
 	UNWIND_DEMO_LUA=$BUILD/demo/lua PROPTEST_RNG_SEED=1 \
-		check "parser and host tools" enter "$WORKBENCH/host/build" test -- --nocapture
-	count cargo "parser and host tools" "$logs/check-parser-and-host-tools.log"
+		check "parser, readers and host tools" \
+		in_crates test --workspace --exclude unwind-fuzz -- --nocapture
+	count cargo "parser, readers and host tools" "$logs/check-parser--readers-and-host-tools.log"
 	part_tables
 	part_jit
 	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
@@ -45,32 +46,27 @@ inside() { enter bash -c '. "$0"; "$@"' "$WORKBENCH/check/series.sh" "$@"; }
 # The parser against other readers, as a tool, and on what a fuzzer has found.
 part_tables() {
 	check "corpus of programs with tables" enter "$WORKBENCH/corpus/build" || return
-	check "unwind-tables: rustfmt" enter "$WORKBENCH/readers/tool" fmt --check
-	check "unwind-tables: clippy" enter "$WORKBENCH/readers/tool" clippy --all-targets -- -D warnings
-	check "unwind-tables: tests" enter "$WORKBENCH/readers/tool" test
+	check "unwind-tables: rustfmt" in_crates -C tools/unwind-tables fmt --check
+	check "unwind-tables: clippy" in_crates -C tools/unwind-tables clippy --all-targets -- -D warnings
+	check "unwind-tables: tests" unwind_tables test
 	count cargo "unwind-tables: tests" "$logs/check-unwind-tables--tests.log"
-	check "readers: rustfmt" enter "$WORKBENCH/readers/build" fmt --check
-	check "readers: clippy" enter "$WORKBENCH/readers/build" clippy --all-targets -- -D warnings
-	check "readers: tests" enter "$WORKBENCH/readers/build" test
-	count cargo "readers: tests" "$logs/check-readers--tests.log"
 	check "agreement with other readers" all_readers_agree &&
 		cat "$logs/check-agreement-with-other-readers.log"
-	check "fuzz: rustfmt" enter cargo fmt --check --manifest-path "$WORKBENCH/fuzz/Cargo.toml"
-	check "fuzz: clippy" "$WORKBENCH/fuzz/run" clippy
 	check "fuzz: inputs that were kept" "$WORKBENCH/fuzz/run" replay
 }
 
 # The library for JIT compilers: the tables that it writes, read by others.
 part_jit() {
-	check "unwind-jit: rustfmt" in_crate fmt --check
-	check "unwind-jit: clippy" in_crate clippy --locked --all-targets -- -D warnings
-	PROPTEST_RNG_SEED=1 check "unwind-jit: tests" in_crate test --locked
+	check "unwind-jit: rustfmt" in_crates -C tools/unwind-jit/crate fmt --check
+	check "unwind-jit: clippy" in_crates -C tools/unwind-jit/crate clippy --all-targets -- -D warnings
+	PROPTEST_RNG_SEED=1 check "unwind-jit: tests" in_crates -C tools/unwind-jit/crate test
 	count cargo "unwind-jit: tests" "$logs/check-unwind-jit--tests.log"
 }
 
-in_crate() { # CARGO-ARGUMENT...
-	enter bash -c 'cd "$1" && shift && exec env CARGO_TARGET_DIR="$1" cargo "${@:2}"' \
-		in_crate "$TOP/tools/unwind-jit/crate" "$BUILD/unwind-jit" "$@"
+in_crates() { "$WORKBENCH/cargo" "$@"; } # [-C DIRECTORY] COMMAND [ARGUMENT...]
+
+unwind_tables() { # TARGET-OF-MAKE
+	enter make -C "$TOP/tools/unwind-tables" "OUTPUT=$BUILD/unwind-tables" V=1 "$1"
 }
 
 # It prints SKIP for a reader that is not installed.
@@ -250,7 +246,7 @@ part_long() {
 	check "htmldocs" inside htmldocs
 	check "maple tree tests outside of the kernel" inside maple_tests
 	UNWIND_TEST_FILES=all \
-		check "unwind-tables: all files of a system" enter "$WORKBENCH/readers/tool" test
+		check "unwind-tables: all files of a system" unwind_tables test
 	check "unwind-tables: Debian package" enter "$WORKBENCH/package/build"
 	check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:-180}"
 	check "every commit builds" inside every_commit_builds

@@ -211,7 +211,7 @@ python_scripts() {
 	xargs ruff check --no-cache --config "$config" <<<"$scripts"
 	for file in $scripts; do
 		[ ! -f "$file" ] ||
-			MYPYPATH=$WORKBENCH/walks:$WORKBENCH/libraries:$WORKBENCH/luajit:$WORKBENCH/stock:$WORKBENCH/tree \
+			MYPYPATH=$WORKBENCH/walks:$WORKBENCH/libraries:$WORKBENCH/luajit:$WORKBENCH/stock:$WORKBENCH/tree:$WORKBENCH/fuzz \
 				mypy --no-error-summary --cache-dir "$BUILD/check/mypy" --config-file "$config" "$file" ||
 			failed=1
 	done
@@ -234,7 +234,7 @@ vdso_tables() {
 	local images image
 
 	images=$(kernel_dir series)/arch/x86/entry/vdso
-	"$WORKBENCH/readers/tool" all >/dev/null
+	make -C "$TOP/tools/unwind-tables" "OUTPUT=$BUILD/unwind-tables" >/dev/null
 	"$BUILD/unwind-tables/unwind-tables" check "$images/vdso64/vdso64.so" || return
 	for image in "$images/vdso64/vdsox32.so" "$images/vdso32/vdso32.so"; do
 		readelf -lSW "$image" >"$BUILD/check/vdso.headers"

@@ -1,12 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The inputs that fuzzing starts from.
-
-  corpus.py seeds TARGET TABLES DIR    one from each function of each table; some
-                                       from each segment of each file; none for
-                                       eh_frame
-  corpus.py unpack PACK DIR            one file for each input in a pack
-  corpus.py pack DIR PACK              and back
+"""The inputs that fuzzing starts from: seeds, and packs of those that are kept.
 
 A pack is a small text file that holds hundreds of inputs: a line for each in
 hexadecimal, all compressed, and that in base64.
@@ -17,7 +10,6 @@ import hashlib
 import lzma
 import pathlib
 import struct
-import sys
 
 LICENCE = "# SPDX-License-Identifier: GPL-2.0\n"
 
@@ -84,7 +76,10 @@ def file_seeds(directory):
 
 
 def seeds(target, tables, directory):
-    """As the package's `Input` has them; what `changing` also has is empty."""
+    """One from each function of each table, some from each segment of each file; none for eh_frame.
+
+    As the package's `Input` has them; what `changing` also has is empty.
+    """
     if target == "elf":
         file_seeds(directory)
         return
@@ -113,19 +108,3 @@ def pack(directory, path):
     text = "".join(data.hex() + "\n" for data in inputs)
     packed = base64.encodebytes(lzma.compress(text.encode(), preset=9)).decode()
     pathlib.Path(path).write_text(LICENCE + packed, encoding="ascii")
-
-
-def main():
-    match sys.argv[1:]:
-        case ["seeds", target, tables, directory]:
-            seeds(target, tables, pathlib.Path(directory))
-        case ["unpack", path, directory]:
-            unpack(path, pathlib.Path(directory))
-        case ["pack", directory, path]:
-            pack(pathlib.Path(directory), path)
-        case _:
-            sys.exit(__doc__)
-
-
-if __name__ == "__main__":
-    main()

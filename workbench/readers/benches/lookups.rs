@@ -2,15 +2,14 @@
 
 //! What a lookup costs, by each reader: of one address in each function of a program.
 //!
-//! `UNWIND_BENCH_FILE` names the program, `UNWIND_BENCH_INSTRUCTIONS` a file with the instructions
-//! of each reader, to be printed with the rest: lines `NUMBER READER`.
+//! `UNWIND_BENCH_FILE` names the program, `UNWIND_BENCH_RESULTS` a directory for criterion's results.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use criterion::Criterion;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use rustix::time::{ClockId, clock_gettime};
@@ -24,6 +23,8 @@ use unwind_readers::table;
 const GOAL: f64 = 60.0;
 /// How many times faster than libsframe it is to be.
 const GOAL_RATIO: f64 = 1.5;
+/// How often each address is looked up to count instructions, and twice that.
+const PASSES: u64 = 5;
 
 /// The time for which a processor worked for this thread: others may be busy, too.
 struct CpuTime;
@@ -95,22 +96,28 @@ fn measure(tables: &Tables<'_>, results: &Path) -> Result<Vec<(&'static str, f64
         .collect()
 }
 
-/// The instructions of each reader, if they were counted.
-fn instructions() -> Result<BTreeMap<String, String>> {
-    let Some(path) = env::var_os("UNWIND_BENCH_INSTRUCTIONS") else {
-        return Ok(BTreeMap::new());
-    };
-    let text = std::fs::read_to_string(&path)?;
+/// The instructions of a pass by a reader, as valgrind counts them: those of twice as many passes
+/// less those of so many.
+fn instructions(file: &Path, reader: &str) -> Result<u64> {
+    let count = |passes: u64| -> Result<u64> {
+        let output = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .args([Path::new(env!("CARGO_BIN_EXE_lookups")), file])
+            .args([reader, &passes.to_string()])
+            .output()
+            .context("valgrind cannot be run")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let counted = said.lines().find_map(|line| line.split_once("Collected :"));
 
-    text.lines()
-        .map(|line| {
-            let (number, reader) = line.split_once(' ').context("not NUMBER READER")?;
-            Ok((reader.into(), number.into()))
-        })
-        .collect()
+        ensure!(output.status.success(), "valgrind failed: {said}");
+        let (_, number) = counted.with_context(|| format!("valgrind has not counted: {said}"))?;
+        Ok(number.trim().parse()?)
+    };
+
+    Ok((count(2 * PASSES)? - count(PASSES)?) / PASSES)
 }
 
-fn report(times: &[(&'static str, f64)], instructions: &BTreeMap<String, String>) -> Result<()> {
+fn report(file: &Path, lookups: usize, times: &[(&'static str, f64)]) -> Result<()> {
     let time_of = |name| {
         let found = times.iter().find(|(reader, _)| *reader == name);
         found.map(|(_, time)| *time).context("a reader is missing")
@@ -125,12 +132,11 @@ fn report(times: &[(&'static str, f64)], instructions: &BTreeMap<String, String>
     let mut lines = vec![titles.map(String::from).to_vec()];
 
     for (reader, time) in times {
-        let counted = instructions.get(*reader);
         lines.push(vec![
             (*reader).into(),
             format!("{time:.1}"),
             format!("{:.2}", time / ours),
-            counted.map_or("SKIP: not counted".into(), String::clone),
+            (instructions(file, reader)? / lookups as u64).to_string(),
         ]);
     }
     print!("\n{}", table::format(&lines, 1));
@@ -153,7 +159,7 @@ fn main() -> Result<()> {
     let tables = Tables::new(&file)?;
     let times = measure(&tables, &PathBuf::from(results))?;
 
-    report(&times, &instructions()?)?;
+    report(&file.path, tables.pcs.len(), &times)?;
     println!(
         "{} functions of {}, one address in each; {} more were left out, where readers differ",
         tables.pcs.len(),

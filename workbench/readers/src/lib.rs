@@ -7,13 +7,7 @@
 
 #![deny(unsafe_code)]
 
-// The kernel's files have the kernel's format.
-#[rustfmt::skip]
-#[path = "../../../kernel/unwind/tables/parse/mod.rs"]
-mod parse;
-
 pub mod agree;
-pub mod answer;
 pub mod dwarf;
 pub mod file;
 pub mod frames;
@@ -21,11 +15,8 @@ pub mod known;
 #[allow(unsafe_code, reason = "a C library")]
 pub mod libsframe;
 pub mod lookups;
-pub mod ours;
 pub mod readelf;
-// The search in C, which the kernel's parser asks for.
-#[allow(unsafe_code)]
-#[path = "../../../tools/unwind-tables/shim/search.rs"]
-mod search;
 pub mod simple_frame;
 pub mod table;
+
+pub use unwind_parser::{answer, ours};

@@ -27,6 +27,7 @@ struct RawRow {
 
 const _: () = assert!(size_of::<RawRow>() == 32 && align_of::<RawRow>() == 4);
 
+#[link(name = "sframe")]
 unsafe extern "C" {
     fn sframe_decode(bytes: *const c_char, len: usize, error: *mut c_int) -> *mut Context;
     fn sframe_decoder_free(context: *mut *mut Context);

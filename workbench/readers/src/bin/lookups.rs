@@ -10,15 +10,14 @@ use clap::Parser;
 use unwind_readers::file::File;
 use unwind_readers::lookups::Tables;
 
-/// Look an address of each function up, again and again. Prints how many there are.
+/// Look an address of each function up, again and again.
 #[derive(Parser)]
 struct Arguments {
     file: PathBuf,
-    /// Which reader; without one, all are listed
-    #[arg(requires = "passes")]
-    reader: Option<String>,
+    /// Which reader
+    reader: String,
     /// How often each address is looked up
-    passes: Option<u32>,
+    passes: u32,
 }
 
 fn main() -> Result<()> {
@@ -26,18 +25,13 @@ fn main() -> Result<()> {
     let file = File::read(&arguments.file)?;
     let tables = Tables::new(&file)?;
     let mut readers = tables.readers();
-
-    let Some(name) = arguments.reader else {
-        readers
-            .iter()
-            .for_each(|reader| println!("{}", reader.name));
-        return Ok(());
-    };
-    let reader = readers.iter_mut().find(|reader| reader.name == name);
+    let reader = readers
+        .iter_mut()
+        .find(|reader| reader.name == arguments.reader);
     let reader = reader.context("there is no such reader")?;
-    for _ in 0..arguments.passes.unwrap_or(0) {
+
+    for _ in 0..arguments.passes {
         reader.pass();
     }
-    println!("{}", tables.pcs.len());
     Ok(())
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One lookup in `.eh_frame`, which may change while it is read.
+
+use super::input::{Input, Target};
+use crate::check;
+use crate::memory::Memory;
+use crate::parse::eh_frame::{Abi, Header};
+use crate::parse::{Budget, Error, Rule, sframe};
+
+/// What a lookup may cost: a table that repeats itself uses up any budget.
+const MOST: u32 = 27 * 1024;
+
+/// What happens at each read, and where the index is.
+struct Lookup<'a> {
+    script: &'a [u8],
+    place: u16,
+}
+
+impl Target for Lookup<'_> {
+    fn run<A: sframe::Abi + Abi>(&self, input: &Input<'_>) {
+        let look = || self.look::<A>(input);
+
+        assert_eq!(look(), look(), "the same lookup twice");
+    }
+}
+
+impl Lookup<'_> {
+    fn look<A: Abi>(&self, input: &Input<'_>) -> Result<Rule, Error> {
+        let &Input {
+            base, pc, units, ..
+        } = input;
+        let memory = Memory::scripted(input.table, input.len, input.repeats, self.script);
+        // The frame pointer, or another register in its place.
+        let tracked = [A::FP, 3, 12][(pc % 3) as usize];
+        let (lookup, header) =
+            check::eh_frame::<A>(&memory, self.place.into(), base, pc, tracked, units);
+
+        if let Ok(header) = header {
+            look_on(input, &memory, &header);
+        }
+        lookup.result
+    }
+}
+
+/// Looks other addresses up, with what the first has found in the CIE; it may have changed.
+fn look_on<A: Abi>(input: &Input<'_>, memory: &Memory<'_>, header: &Header<A>) {
+    let mut known = None;
+
+    for offset in [0, 1, 16] {
+        let mut budget = Budget::new(input.units);
+        let pc = input.pc.wrapping_add(offset);
+
+        if memory.faulted() {
+            break;
+        }
+        if let Ok(rule) = header.rule_with(&mut known, memory, input.base, pc, &mut budget) {
+            check::rule::<A>(rule, A::LINK_REGISTER);
+        }
+    }
+}
+
+/// Looks an address up in a table that changes while it is read.
+///
+/// The length of the script and the place of the index, of two bytes each, and the script stand
+/// before the table's bytes.
+pub fn eh_frame(data: &[u8]) {
+    if let Some(input) = Input::new(data)
+        && let Some((len, rest)) = input.table.split_first_chunk()
+        && let Some((place, rest)) = rest.split_first_chunk()
+        && let Some((script, table)) = rest.split_at_checked(u16::from_le_bytes(*len).into())
+    {
+        let place = u16::from_le_bytes(*place);
+        let units = input.units.min(MOST);
+        let input = Input { units, ..input };
+
+        input.with_table(table).run(&Lookup { script, place });
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One search in a file's headers, which may change while they are read.
+
+use super::input::Input;
+use crate::check;
+use crate::parse::elf::Target;
+
+/// What the files of a machine are like: the one that has tables, one with large pages, and one
+/// more.
+fn target(architecture: u8) -> Target {
+    match architecture {
+        0 => Target::AMD64,
+        1 => Target {
+            machine: 183,
+            page_size: 0x1_0000,
+        },
+        _ => Target {
+            machine: 22,
+            page_size: 4096,
+        },
+    }
+}
+
+/// Searches a file that changes while its headers are read.
+///
+/// The address to look up is the place in the file. The length of the script, of two bytes, and the
+/// script stand before the file's bytes.
+pub fn elf(data: &[u8]) {
+    if let Some(input) = Input::new(data)
+        && let Some((script, input)) = input.script()
+    {
+        let target = target(input.architecture);
+        let look = || {
+            check::object(
+                &input.memory(script),
+                input.len,
+                input.pc,
+                &target,
+                input.units,
+            )
+            .result
+        };
+
+        assert_eq!(look(), look(), "the same search twice");
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One lookup in any bytes.
+
+use super::input::{Input, Target};
+use crate::check;
+use crate::parse::{eh_frame, sframe};
+
+struct Lookup;
+
+impl Target for Lookup {
+    fn run<A: sframe::Abi + eh_frame::Abi>(&self, input: &Input<'_>) {
+        let look =
+            || check::sframe::<A>(&input.memory(&[]), input.base, input.pc, input.units).result;
+
+        assert_eq!(look(), look(), "the same lookup twice");
+    }
+}
+
+/// Looks an address up in any bytes.
+pub fn lookup(data: &[u8]) {
+    if let Some(input) = Input::new(data) {
+        input.run(&Lookup);
+    }
+}

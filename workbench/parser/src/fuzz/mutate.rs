@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whole tables: searching and listing agree.
+
+use super::input::{ENOUGH, Input, Target};
+use crate::check;
+use crate::listing::{self, Function};
+use crate::memory::Memory;
+use crate::parse::sframe::{Abi, Header};
+use crate::parse::{Budget, Error, Rule, eh_frame};
+
+/// What listing a table may cost; nothing is compared in one that costs more.
+const UNITS: u32 = 2000;
+/// How many functions that share a start a search looks at, behind the last one.
+const EQUALS: usize = 8;
+
+/// Reads a function and all its rows, and checks them.
+fn listed<A: Abi>(
+    header: &Header<A>,
+    memory: &Memory<'_>,
+    base: u64,
+    nth: u32,
+    budget: &mut Budget,
+) -> Option<Function> {
+    let units = budget.left();
+    let function = listing::function(header, memory, base, nth, budget).ok()?;
+    let rows = &function.rows;
+    let limit = function.block.map_or(function.size.max(1), u32::from);
+
+    assert!(function.start.checked_add(function.size.into()).is_some());
+    assert!(
+        (units - budget.left()) as usize > rows.len(),
+        "not paid for"
+    );
+    assert!(rows.is_sorted_by(|one, next| one.start < next.start));
+    assert!(rows.iter().all(|row| row.start < limit));
+    Some(function)
+}
+
+impl Function {
+    /// The rule at byte `offset` of the function.
+    fn rule(&self, offset: u64) -> Result<Rule, Error> {
+        let wanted = self.block.map_or(offset, |block| offset % u64::from(block));
+        let below = self.rows.iter().rfind(|row| u64::from(row.start) <= wanted);
+
+        if offset >= self.size.into() {
+            Err(Error::NotFound)
+        } else if self.rows.is_empty() && self.signal {
+            Ok(Rule::signal_frame())
+        } else {
+            below.map(|row| row.rule).ok_or(Error::NotFound)
+        }
+    }
+
+    /// Where the rule may change: both sides of each place, in the first block and the last one.
+    fn places(&self) -> impl Iterator<Item = u64> {
+        let size = u64::from(self.size);
+        let end = size.saturating_sub(1);
+        let last = self.block.map_or(0, |block| end - end % u64::from(block));
+        let starts = self.rows.iter().map(|row| u64::from(row.start));
+
+        starts
+            .flat_map(move |start| [start, last + start])
+            .chain([0, last, size])
+            .flat_map(|place| [place, place.saturating_sub(1)])
+    }
+}
+
+/// Lists a table; none if it has an error anywhere, or is not sorted.
+fn list<A: Abi>(header: &Header<A>, memory: &Memory<'_>, base: u64) -> Option<Vec<Function>> {
+    let mut budget = Budget::new(UNITS);
+    let behind = header.function(memory, base, header.functions(), &mut budget);
+    assert!(matches!(behind, Err(Error::NotFound)), "one too many");
+
+    let listed: Option<Vec<_>> = (0..header.functions())
+        .map(|nth| listed(header, memory, base, nth, &mut budget))
+        .collect();
+
+    listed.filter(|all| all.is_sorted_by_key(|function| function.start))
+}
+
+/// Whether a search sees the first of `functions`, and where the next one starts behind it.
+///
+/// Of functions that share a start it sees the last one that is not empty, if that is near.
+fn visible(functions: &[Function]) -> Option<u64> {
+    let (first, rest) = functions.split_first()?;
+    let start = first.start;
+    let equals = rest.partition_point(|next| next.start == start);
+    let hidden = rest[..equals].iter().any(|next| next.size != 0);
+    let next = rest.get(equals).map_or(u64::MAX, |next| next.start);
+
+    (first.size != 0 && !hidden && equals <= EQUALS).then_some(next)
+}
+
+struct Mutate;
+
+impl Mutate {
+    /// A lookup with enough units.
+    fn rule<A: Abi>(input: &Input<'_>, pc: u64) -> Result<Rule, Error> {
+        check::sframe::<A>(&input.memory(&[]), input.base, pc, ENOUGH).result
+    }
+
+    /// Each function that a search sees has the rules that are listed, and none around.
+    fn compare<A: Abi>(input: &Input<'_>, all: &[Function]) {
+        for nth in 0..all.len() {
+            let Some(next) = visible(&all[nth..]) else {
+                continue;
+            };
+            let listed = &all[nth];
+            for offset in listed.places() {
+                let pc = listed.start.saturating_add(offset);
+                if pc < next {
+                    let found = Self::rule::<A>(input, pc);
+                    // A search may read blocks that reach further than those of a listing.
+                    if found != Err(Error::Fault) || !input.has_hole() {
+                        assert_eq!(found, listed.rule(offset), "at {pc:#x}, function {nth}");
+                    }
+                }
+            }
+        }
+        if let Some(before) = all.first().and_then(|all| all.start.checked_sub(1)) {
+            assert_eq!(Self::rule::<A>(input, before), Err(Error::NotFound));
+        }
+    }
+}
+
+impl Target for Mutate {
+    fn run<A: Abi + eh_frame::Abi>(&self, input: &Input<'_>) {
+        let memory = input.memory(&[]);
+        let Ok(header) = Header::<A>::read(&memory, input.len) else {
+            return;
+        };
+        let _ = Self::rule::<A>(input, input.pc);
+
+        // Near functions, whether or not others are malformed.
+        let distance = input.pc.wrapping_sub(input.base) & 0xff;
+        let mut budget = Budget::new(UNITS);
+        for nth in (0..header.functions()).take(16) {
+            let Ok(function) = header.function(&memory, input.base, nth, &mut budget) else {
+                break;
+            };
+            for pc in [function.start, function.start.wrapping_add(distance)] {
+                let _ = Self::rule::<A>(input, pc);
+            }
+        }
+        if let Some(all) = list(&header, &input.memory(&[]), input.base) {
+            Self::compare::<A>(input, &all);
+        }
+    }
+}
+
+/// Lists a table, and looks up what was listed.
+pub fn mutate(data: &[u8]) {
+    if let Some(input) = Input::new(data) {
+        input.run(&Mutate);
+    }
+}

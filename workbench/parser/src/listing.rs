@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! All functions and rows of an SFrame table, one after the other.
+
+use crate::check;
+use crate::parse::sframe::{Abi, Header};
+use crate::parse::{Budget, Error, Key, Reader, Rule};
+
+/// A function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Function {
+    pub(crate) start: u64,
+    pub(crate) size: u32,
+    /// Size of the block that it repeats, if it does.
+    pub(crate) block: Option<u8>,
+    /// Whether its rows name their registers.
+    pub(crate) flexible: bool,
+    /// Whether it is a signal trampoline.
+    pub(crate) signal: bool,
+    /// The key by which return addresses are signed, if they are.
+    pub(crate) key: Key,
+    pub(crate) rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) start: u32,
+    pub(crate) rule: Rule,
+}
+
+/// Reads one function and all its rows.
+pub(crate) fn function<A: Abi>(
+    header: &Header<A>,
+    reader: &impl Reader,
+    base: u64,
+    nth: u32,
+    budget: &mut Budget,
+) -> Result<Function, Error> {
+    let function = header.function(reader, base, nth, budget)?;
+    let mut rows = function.rows(header, reader)?;
+    let attribute = rows.attribute();
+    let mut listed = Vec::new();
+
+    while let Some(row) = rows.next(budget)? {
+        let rule = rows.rule(&row)?;
+        check::rule::<A>(rule, A::FIXED_RA == 0);
+        listed.push(Row {
+            start: row.start,
+            rule,
+        });
+    }
+    assert_eq!(listed.len(), usize::from(attribute.rows));
+    // There is nothing behind the last one.
+    assert_eq!(rows.next(budget)?, None);
+    Ok(Function {
+        start: function.start,
+        size: function.size,
+        block: attribute.block,
+        flexible: attribute.flexible,
+        signal: attribute.signal,
+        key: attribute.key,
+        rows: listed,
+    })
+}
+
+/// Reads all functions.
+pub(crate) fn functions<A: Abi>(
+    header: &Header<A>,
+    reader: &impl Reader,
+    base: u64,
+    budget: &mut Budget,
+) -> Result<Vec<Function>, Error> {
+    (0..header.functions())
+        .map(|nth| function(header, reader, base, nth, budget))
+        .collect()
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tables in memory: reliable, unreadable in places, and changing while they are read.
+
+use std::cell::{Cell, RefCell};
+
+use crate::parse::{Array, Element, Fault, Lost, Reader};
+use crate::search;
+
+/// A table in memory of our own, and nothing else: what is measured.
+pub(crate) struct Slice<'a>(pub(crate) &'a [u8]);
+
+impl Reader for Slice<'_> {
+    #[inline]
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let start = usize::try_from(offset).map_err(|_| Fault)?;
+        let bytes = self.0.get(start..).and_then(|bytes| bytes.get(..buf.len()));
+
+        buf.copy_from_slice(bytes.ok_or(Fault)?);
+        Ok(())
+    }
+
+    #[inline]
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+        search::in_slice(self.0, array, key)
+    }
+}
+
+/// How a table behaves when it is read.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(test), allow(dead_code, reason = "fuzzing has scripts"))]
+pub(crate) enum Behaviour<'a> {
+    /// As memory does that nobody else writes.
+    Steady,
+    /// The read of this number, from 0, fails.
+    FaultAt(u32),
+    /// Every read that touches a byte at or after this one fails.
+    Hole(u64),
+    /// From the read of this number on, every byte is arbitrary.
+    NoiseFrom(u32),
+    /// One in so many bytes is arbitrary at each read.
+    Flicker(u8),
+    /// Each read is of this table or of the other one; zeros follow a shorter one.
+    Alternate(&'a [u8]),
+    /// From the read of this number on, all are of the other one.
+    RewrittenAt(u32, &'a [u8]),
+    /// Each read takes a byte from this script, and does what its two lowest bits say, until it
+    /// is used up:
+    ///
+    /// ```text
+    ///   0   nothing unusual
+    ///   1   one byte is different: two more bytes say which, and how
+    ///   2   all bytes are different: they are the script's next ones
+    ///   3   the read fails
+    /// ```
+    Script,
+}
+
+/// A table. Panics when it is read outside, or when a read fails and another follows.
+pub(crate) struct Memory<'a> {
+    bytes: &'a [u8],
+    len: u64,
+    repeats: bool,
+    behaviour: Behaviour<'a>,
+    script: Cell<&'a [u8]>,
+    noise: Cell<u64>,
+    reads: Cell<u32>,
+    faulted: Cell<bool>,
+}
+
+impl<'a> Memory<'a> {
+    #[cfg(test)]
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self::behaving(bytes, Behaviour::Steady, 0)
+    }
+
+    /// A table of some behaviour; `seed` is that of its arbitrary bytes.
+    pub(crate) fn behaving(bytes: &'a [u8], behaviour: Behaviour<'a>, seed: u64) -> Self {
+        Self {
+            bytes,
+            len: bytes.len() as u64,
+            repeats: false,
+            behaviour,
+            script: Cell::new(&[]),
+            noise: Cell::new(seed | 1),
+            reads: Cell::new(0),
+            faulted: Cell::new(false),
+        }
+    }
+
+    /// A table of `len` bytes, which changes while it is read: see [`Behaviour::Script`].
+    ///
+    /// If it is longer than `bytes`, they repeat or the rest cannot be read.
+    pub(crate) fn scripted(bytes: &'a [u8], len: u64, repeats: bool, script: &'a [u8]) -> Self {
+        Self {
+            len,
+            repeats: repeats && !bytes.is_empty(),
+            script: Cell::new(script),
+            ..Self::behaving(bytes, Behaviour::Script, 0)
+        }
+    }
+
+    /// The same table, if nobody else writes it.
+    #[cfg(test)]
+    pub(crate) fn again(&self) -> Option<Self> {
+        matches!(self.behaviour, Behaviour::Steady).then(|| Self::new(self.bytes))
+    }
+
+    /// How long the table is.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// How often it was read.
+    pub(crate) fn reads(&self) -> u32 {
+        self.reads.get()
+    }
+
+    /// Whether a read failed.
+    pub(crate) fn faulted(&self) -> bool {
+        self.faulted.get()
+    }
+
+    /// An arbitrary byte.
+    fn noise(&self) -> u8 {
+        let mut noise = self.noise.get();
+
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        self.noise.set(noise);
+        (noise.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u8
+    }
+
+    /// The next byte of the script.
+    fn next(&self) -> u8 {
+        match self.script.get().split_first() {
+            Some((&byte, rest)) => {
+                self.script.set(rest);
+                byte
+            }
+            None => 0,
+        }
+    }
+
+    /// Copies the table's bytes.
+    fn copy(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let copied = Slice(self.bytes).read(offset, buf);
+
+        if copied.is_err() && self.repeats {
+            for (byte, at) in buf.iter_mut().zip(offset as usize..) {
+                *byte = self.bytes[at % self.bytes.len()];
+            }
+            return Ok(());
+        }
+        copied
+    }
+
+    /// Makes of the table's bytes what this read yields; `number` is that of the read.
+    fn change(&self, number: u32, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        match self.behaviour {
+            Behaviour::FaultAt(nth) if nth == number => return Err(Fault),
+            Behaviour::Hole(hole) if offset + buf.len() as u64 > hole => return Err(Fault),
+            Behaviour::NoiseFrom(nth) if nth <= number => buf.fill_with(|| self.noise()),
+            Behaviour::Flicker(one_in) => {
+                for byte in buf {
+                    if self.noise().is_multiple_of(one_in.max(1)) {
+                        *byte = self.noise();
+                    }
+                }
+            }
+            Behaviour::Alternate(_) if self.noise().is_multiple_of(2) => {}
+            Behaviour::RewrittenAt(nth, _) if number < nth => {}
+            Behaviour::Alternate(other) | Behaviour::RewrittenAt(_, other) => {
+                for (to, at) in buf.iter_mut().zip(offset as usize..) {
+                    *to = other.get(at).copied().unwrap_or(0);
+                }
+            }
+            Behaviour::Script => match self.next() & 3 {
+                0 => {}
+                1 => {
+                    let at = usize::from(self.next()) % buf.len();
+                    buf[at] ^= self.next();
+                }
+                2 => buf.fill_with(|| self.next()),
+                _ => return Err(Fault),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Reader for Memory<'_> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let number = self.reads.get();
+        let end = offset.checked_add(buf.len() as u64);
+
+        assert!(!self.faulted(), "read on after a fault");
+        assert!(!buf.is_empty(), "read nothing");
+        assert!(
+            end.is_some_and(|end| end <= self.len),
+            "read {} bytes at {offset:#x} of {:#x}",
+            buf.len(),
+            self.len
+        );
+        self.reads.set(number + 1);
+
+        let copied = self.copy(offset, buf);
+        let result = copied.and_then(|()| self.change(number, offset, buf));
+        if result.is_err() {
+            self.faulted.set(true);
+            // What a failed copy leaves is undefined: here, no bytes that a table would have.
+            match self.behaviour {
+                Behaviour::Script => buf.fill_with(|| self.next()),
+                _ => buf.fill_with(|| self.noise()),
+            }
+        }
+        result
+    }
+
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+        search::in_reader(self, array, key)
+    }
+}
+
+/// A read: from where, and what it yielded.
+pub(crate) type Read = (u64, Vec<u8>);
+
+/// A file that writes down what is read of it, and has nothing to be searched.
+pub(crate) struct Recorder<'a, 'b> {
+    memory: &'a Memory<'b>,
+    /// How many of its bytes are mapped.
+    len: u64,
+    pub(crate) reads: RefCell<Vec<Read>>,
+}
+
+impl<'a, 'b> Recorder<'a, 'b> {
+    pub(crate) fn new(memory: &'a Memory<'b>, len: u64) -> Self {
+        Self {
+            memory,
+            len,
+            reads: RefCell::default(),
+        }
+    }
+}
+
+impl Reader for Recorder<'_, '_> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let end = offset.checked_add(buf.len() as u64);
+
+        assert!(
+            end.is_some_and(|end| end <= self.len),
+            "read at {offset:#x} of {:#x}",
+            self.len
+        );
+        self.memory.read(offset, buf)?;
+        self.reads.borrow_mut().push((offset, buf.to_vec()));
+        Ok(())
+    }
+
+    fn bisect(&self, _: &Array, _: u64) -> Result<Element, Lost> {
+        panic!("there is nothing to search")
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tables that anyone has written, and that change while they are read.
+//!
+//! `lookup()` checks what holds of each.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::super::cases;
+use super::{ENOUGH, lookup};
+use crate::memory::{Behaviour, Memory};
+use crate::parse::Error;
+use crate::vectors::{EH_FRAME_TABLES, Table};
+
+/// Every address that something is said about, and one more.
+fn pcs(table: &Table) -> impl Iterator<Item = u64> + '_ {
+    table.lookups.iter().map(|(pc, _)| *pc)
+}
+
+/// Each byte with each value: there is an answer, and it costs little.
+#[test]
+fn every_byte() {
+    for table in EH_FRAME_TABLES {
+        let mut bytes = table.bytes.to_vec();
+
+        for at in 0..bytes.len() {
+            let before = bytes[at];
+            for value in 0..=u8::MAX {
+                bytes[at] = value;
+                for pc in pcs(table).step_by(3) {
+                    let spent = lookup(table, &Memory::new(&bytes), pc, ENOUGH).spent;
+                    // No record is longer than the table.
+                    assert!(
+                        spent <= 32 + 2 * (7 + 3 * bytes.len() as u32),
+                        "{spent} units"
+                    );
+                }
+            }
+            bytes[at] = before;
+        }
+    }
+}
+
+/// Tables that end early.
+#[test]
+fn every_length() {
+    for table in EH_FRAME_TABLES {
+        for len in 0..table.bytes.len() {
+            for pc in pcs(table) {
+                let found = lookup(table, &Memory::new(&table.bytes[..len]), pc, ENOUGH).result;
+                assert_ne!(found, Err(Error::Fault));
+            }
+        }
+    }
+}
+
+/// A record as long as a table can be, of instructions that do nothing: the budget ends it.
+#[test]
+fn a_long_program() {
+    let table = EH_FRAME_TABLES[0];
+    let mut bytes = table.bytes.to_vec();
+
+    bytes.resize(1 << 20, 0);
+    bytes[0x9c..0xa0].copy_from_slice(&((1u32 << 20) - 0xa0).to_le_bytes());
+    bytes[0xad..].fill(0);
+    for units in [1_000, 27_648, 110_592] {
+        let found = lookup(table, &Memory::new(&bytes), 0x40_1000, units);
+        assert_eq!((found.result, found.spent), (Err(Error::Budget), units));
+    }
+    // As many as this are read with all that a lookup may cost.
+    let mut most = 0;
+    for len in (0..).step_by(1024) {
+        bytes[0x9c..0xa0].copy_from_slice(&(len + 16u32).to_le_bytes());
+        let found = lookup(table, &Memory::new(&bytes), 0x40_1000, 27_648);
+        if found.result == Err(Error::Budget) {
+            break;
+        }
+        most = len;
+    }
+    assert!((24_000..26_000).contains(&most), "{most} bytes");
+}
+
+proptest! {
+    #![proptest_config(cases(3000))]
+
+    /// Some bytes are others.
+    #[test]
+    fn mutated(
+        nth in 0..3usize,
+        changes in vec((any::<Index>(), any::<u8>()), 1..12),
+    ) {
+        let table = EH_FRAME_TABLES[nth];
+        let mut bytes = table.bytes.to_vec();
+
+        for (at, value) in changes {
+            *at.get_mut(&mut bytes[..]) = value;
+        }
+        for pc in pcs(table) {
+            lookup(table, &Memory::new(&bytes), pc, ENOUGH);
+        }
+    }
+
+    /// Nothing is the same when it is read twice.
+    #[test]
+    fn changing(nth in 0..3usize, seed in any::<u64>(), one_in in 1..=u8::MAX, from in 0..8u32) {
+        let table = EH_FRAME_TABLES[nth];
+
+        for behaviour in [Behaviour::NoiseFrom(from), Behaviour::Flicker(one_in)] {
+            for pc in pcs(table) {
+                let memory = Memory::behaving(table.bytes, behaviour, seed);
+                let found = lookup(table, &memory, pc, ENOUGH).result;
+                prop_assert_ne!(found, Err(Error::Fault));
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The vectors that the kernel's own tests use.
+
+use std::collections::HashSet;
+
+use super::super::unreliable::fault_at_each_read;
+use super::super::vectors::{all_differ, changed};
+use super::{ENOUGH, after, lookup};
+use crate::memory::Memory;
+use crate::parse::eh_frame::{Reason, Unsupported};
+use crate::parse::{self, Error};
+use crate::vectors::{EH_FRAME_TABLES, Table};
+
+#[test]
+fn lookups() {
+    for table in EH_FRAME_TABLES {
+        for (pc, expected) in table.lookups {
+            let found = lookup(table, &Memory::new(table.bytes), *pc, ENOUGH).result;
+
+            assert_eq!(found, expected.result(), "{}, at {pc:#x}", table.name);
+            if let (Ok(rule), Some(values)) = (found, expected.values()) {
+                assert_eq!([rule.cfa(), rule.ra(), rule.fp()], values);
+            }
+        }
+    }
+}
+
+/// The CIE of another lookup changes nothing: that of the same function, or of others.
+#[test]
+fn after_another() {
+    for table in EH_FRAME_TABLES {
+        for (first, _) in table.lookups {
+            for (pc, expected) in table.lookups {
+                let found = after(table, *first, *pc);
+
+                assert_eq!(
+                    found,
+                    expected.result(),
+                    "{}, {pc:#x} after {first:#x}",
+                    table.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn changes() {
+    let mut wrong = Vec::new();
+
+    changed(EH_FRAME_TABLES, |table, vector, bytes, _| {
+        let found = lookup(table, &Memory::new(bytes), vector.pc, ENOUGH).result;
+
+        if found != vector.expected.result() {
+            wrong.push(format!("{}: {}: {found:?}", table.name, vector.name));
+        }
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// No statement of the format, and nothing that is not supported, goes without a vector.
+#[test]
+fn every_reason() {
+    let mut reasons = HashSet::new();
+    let mut causes = HashSet::new();
+    let mut note = |result| match result {
+        Err(Error::Malformed(malformed)) => {
+            let parse::Reason::EhFrame(reason) = malformed.reason else {
+                panic!("a reason of another format");
+            };
+            reasons.insert(reason as u8);
+        }
+        Err(Error::Unsupported(cause)) => {
+            causes.insert(cause as u8);
+        }
+        _ => {}
+    };
+
+    changed(EH_FRAME_TABLES, |_, vector, _, _| {
+        note(vector.expected.result())
+    });
+    for table in EH_FRAME_TABLES {
+        for (_, expected) in table.lookups {
+            note(expected.result());
+        }
+    }
+    for reason in Reason::ALL {
+        assert!(
+            reasons.contains(&(*reason as u8)),
+            "no vector for {reason:?}"
+        );
+    }
+    for cause in Unsupported::ALL {
+        assert!(causes.contains(&(*cause as u8)), "no vector for {cause:?}");
+    }
+}
+
+#[test]
+fn reasons_differ() {
+    let (reasons, causes) = (Reason::ALL.iter(), Unsupported::ALL.iter());
+
+    all_differ(&Vec::from_iter(
+        reasons.map(|it| (*it as u8, it.name(), it.text())),
+    ));
+    all_differ(&Vec::from_iter(
+        causes.map(|it| (*it as u8, it.name(), it.text())),
+    ));
+}
+
+#[test]
+fn faults() {
+    let check = |table: &Table, bytes: &[u8], pc| {
+        fault_at_each_read(bytes, pc, |memory| lookup(table, memory, pc, ENOUGH).result);
+    };
+
+    for table in EH_FRAME_TABLES {
+        for (pc, _) in table.lookups {
+            check(table, table.bytes, *pc);
+        }
+    }
+    changed(EH_FRAME_TABLES, |table, vector, bytes, _| {
+        check(table, bytes, vector.pc)
+    });
+}
+
+/// A lookup that gets less than it costs says so, and takes all; one that gets that is the same.
+#[test]
+fn budgets() {
+    for table in EH_FRAME_TABLES {
+        for (pc, expected) in table.lookups {
+            let with = |units| lookup(table, &Memory::new(table.bytes), *pc, units);
+            let spent = with(ENOUGH).spent;
+
+            assert_eq!(with(spent).result, expected.result());
+            for less in 0..spent {
+                assert_eq!(with(less).result, Err(Error::Budget), "{less} units");
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! ELF headers: what is found in them, and what is survived.
+//!
+//! [`find`] compares every answer with that of a model, which sees what was read.
+
+mod hostile;
+mod real;
+mod vectors;
+
+use crate::check::object as find;
+use crate::memory::Memory;
+use crate::parse::elf::{Error, Object, Target};
+
+/// Units that any file costs less than.
+const ENOUGH: u32 = 1000;
+
+/// Files of a machine with pages of 64 KiB.
+const LARGE_PAGES: Target = Target {
+    machine: 183,
+    page_size: 0x1_0000,
+};
+
+/// What is found for `offset` in a file of these bytes, all of which are mapped.
+fn object(bytes: &[u8], offset: u64, target: &Target) -> Result<Object, Error> {
+    find(
+        &Memory::new(bytes),
+        bytes.len() as u64,
+        offset,
+        target,
+        ENOUGH,
+    )
+    .result
+}

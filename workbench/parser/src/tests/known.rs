@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Corners that deserve a table of their own.
+
+use super::generator::preamble;
+use super::words::to_bytes;
+use super::{ARCHES, ENOUGH, lookup, rule};
+use crate::memory::Memory;
+use crate::parse::sframe::Reason;
+use crate::parse::{Error, Register, Rule, Value};
+use crate::vectors::Arch;
+
+/// Where the tables here stand.
+const BASE: u64 = 0x40_2000;
+/// What a function of these tables is for an address inside.
+const TEXT: u64 = BASE + 0x1000;
+
+/// A table of functions at `TEXT`, of which all have these rows, attribute included.
+fn table(arch: Arch, functions: &[(i64, u32)], rows: &[u8]) -> Vec<u8> {
+    let count = functions.len() as u64;
+    let mut table = preamble(arch, 1, 0);
+
+    for word in [count, count, rows.len() as u64, 0, 16 * count] {
+        table.extend(to_bytes(arch, word, 4));
+    }
+    for (start, size) in functions {
+        table.extend(to_bytes(arch, (0x1000 + start) as u64, 8));
+        table.extend(to_bytes(arch, (*size).into(), 4));
+        table.extend([0; 4]);
+    }
+    table.extend(rows);
+    table
+}
+
+/// The same, with the one row of SP + 8 there is; on s390x of SP + 224.
+fn one_row(arch: Arch, functions: &[(i64, u32)]) -> Vec<u8> {
+    let mut rows = to_bytes(arch, 1, 2);
+
+    rows.extend([0, 0, 0, 0, 3, 8]);
+    table(arch, functions, &rows)
+}
+
+fn cfa_at(arch: Arch, word: i32) -> Rule {
+    let (offset, ra) = match arch {
+        Arch::Amd64 => (word, Value::AtCfa(-8)),
+        Arch::AArch64 => (word, Value::Unchanged),
+        Arch::S390x => (8 * word + 160, Value::Unchanged),
+    };
+
+    Rule::frame(Value::Register(Register::Sp, offset), ra, Value::Unchanged).expect("a frame")
+}
+
+/// A table is as long as its header says, or longer.
+#[test]
+fn every_length() {
+    for table in crate::vectors::TABLES {
+        let (pc, expected) = table.lookups[table.lookups.len() / 2];
+        let expected = expected.result();
+        // The first one has a byte that belongs to nothing.
+        let needed = table.bytes.len() - usize::from(table.name == "AMD64, default");
+
+        for len in 0..table.bytes.len() {
+            let found = rule(table.arch, &table.bytes[..len], table.base, pc);
+            match len {
+                0..28 => assert_eq!(found, Err(Reason::Truncated.at(len as u64))),
+                _ if len >= needed => assert_eq!(found, expected),
+                _ => assert!(
+                    found == Err(Reason::Layout.at(0x14)) || found == Err(Reason::Layout.at(0x18)),
+                    "{}, {len} bytes: {found:?}",
+                    table.name
+                ),
+            }
+        }
+    }
+}
+
+/// Empty functions hide the one they stand next to from nobody, up to a number.
+#[test]
+fn empty_neighbours() {
+    for arch in ARCHES {
+        let found = Ok(cfa_at(arch, 8));
+
+        for empty in 0..20 {
+            for before in 0..=empty {
+                let mut functions = vec![(-0x10, 0x10)];
+                functions.extend(vec![(0, 0); before]);
+                functions.push((0, 0x10));
+                functions.extend(vec![(0, 0); empty - before]);
+                functions.push((0x10, 0x10));
+                let table = one_row(arch, &functions);
+
+                assert_eq!(rule(arch, &table, BASE, TEXT - 1), found);
+                assert_eq!(rule(arch, &table, BASE, TEXT + 0x10), found);
+                // Eight are looked behind.
+                let expected = if empty - before <= 8 {
+                    found
+                } else {
+                    Err(Error::NotFound)
+                };
+                for pc in [TEXT, TEXT + 0xf] {
+                    assert_eq!(
+                        rule(arch, &table, BASE, pc),
+                        expected,
+                        "{before} of {empty} before"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Of two functions that start at the same address, the later one in the index is asked.
+#[test]
+fn equal_starts() {
+    let table = one_row(Arch::Amd64, &[(0, 0x20), (0, 0x10), (0, 0)]);
+    let found = |pc| rule(Arch::Amd64, &table, BASE, pc);
+
+    assert_eq!(found(TEXT + 0x0f), Ok(cfa_at(Arch::Amd64, 8)));
+    assert_eq!(found(TEXT + 0x10), Err(Error::NotFound));
+}
+
+/// The largest function there can be costs what its rows cost, and no more than one is ready to
+/// pay.
+#[test]
+fn most_rows() {
+    for arch in ARCHES {
+        // One data byte each.
+        let mut rows = vec![0xff, 0xff, 1, 0, 0];
+        for row in 0..65_535_u16 {
+            rows.extend(to_bytes(arch, row.into(), 2));
+            rows.extend([3, row as u8]);
+        }
+        let table = table(arch, &[(0, 65_535)], &rows);
+        let find = |units| lookup(arch, &Memory::new(&table), BASE, TEXT + 65_534, units);
+
+        let found = find(ENOUGH);
+        assert_eq!(found.result, Ok(cfa_at(arch, -2)));
+        // Bytes are read once, in pieces of up to 120, of which each costs 7 more.
+        assert!(found.reads < 2300, "{} reads", found.reads);
+        let pieces = (found.spent - 32 - 65_535) / 7;
+        assert_eq!(found.spent, 32 + 65_535 + 7 * pieces);
+        assert!((3..=5).contains(&(found.reads - pieces)), "{pieces} pieces");
+        for units in [0, 31, 32, 33, 100, found.spent - 1] {
+            assert_eq!(find(units).result, Err(Error::Budget));
+        }
+    }
+}
+
+/// A row may be longer than what is read at once: one of words that nobody understands, which is
+/// passed, and the one after it found.
+#[test]
+fn longest_row() {
+    for arch in ARCHES {
+        for (kind, info) in [(0, 3_u8), (1, 0)] {
+            let mut rows = to_bytes(arch, 2, 2);
+            rows.extend([2, kind, 0]);
+            rows.extend([0; 4]);
+            // 15 words of four bytes.
+            rows.push(0x40 | 15 << 1);
+            rows.extend([0; 60]);
+            rows.extend(to_bytes(arch, 4, 4));
+            rows.push(info);
+            rows.extend(vec![8; usize::from(info != 0)]);
+            let table = table(arch, &[(0, 8)], &rows);
+            let expected = if kind == 0 {
+                cfa_at(arch, 8)
+            } else {
+                Rule::outermost()
+            };
+
+            assert_eq!(rule(arch, &table, BASE, TEXT + 4), Ok(expected));
+            let place = (28 + 16 + 5 + 4) as u64;
+            let found = rule(arch, &table, BASE, TEXT);
+            assert_eq!(found, Err(Reason::WordCount.at(place)), "{arch:?}");
+        }
+    }
+}
+
+/// A function may end at the end of the address space, not beyond; so may the table.
+#[test]
+fn end_of_address_space() {
+    for arch in ARCHES {
+        let table = one_row(arch, &[(0, 0x10)]);
+        let base = u64::MAX - 0x1010;
+
+        assert_eq!(rule(arch, &table, base, u64::MAX - 1), Ok(cfa_at(arch, 8)));
+        let expected = Err(Reason::FunctionStart.at(0x1c));
+        assert_eq!(rule(arch, &table, base + 1, u64::MAX), expected);
+
+        // Addresses wrap: that of an entry as well as what counts from there.
+        let mut table = one_row(arch, &[(0, 0x10)]);
+        table[3] = 5;
+        table[0x1c..0x24].copy_from_slice(&to_bytes(arch, -0x100_i64 as u64, 8));
+        for base in [u64::MAX - 0x1c, u64::MAX - 0x1b, u64::MAX] {
+            let start = base.wrapping_add(0x1c).wrapping_sub(0x100);
+            assert_eq!(rule(arch, &table, base, start), Ok(cfa_at(arch, 8)));
+            assert_eq!(rule(arch, &table, base, start - 1), Err(Error::NotFound));
+        }
+    }
+}
+
+/// The row behind the one that is found is looked at, too, and the same of it whatever the width of
+/// starts, and wherever it stands.
+#[test]
+fn next_row() {
+    for arch in ARCHES {
+        for (code, width) in [(0, 1), (1, 2), (2, 4)] {
+            for good in 1..40_u8 {
+                let mut rows = to_bytes(arch, u64::from(good) + 1, 2);
+                rows.extend([code, 0, 0]);
+                for start in 0..=good {
+                    rows.extend(to_bytes(arch, start.into(), width));
+                    // One word of one byte.
+                    rows.extend([3, 8]);
+                }
+                let info = rows.len() - 2;
+                let table_of = |info_byte: u8| {
+                    let mut rows = rows.clone();
+                    rows[info] = info_byte;
+                    table(arch, &[(0, 0x100)], &rows)
+                };
+                let find = |info_byte, pc| rule(arch, &table_of(info_byte), BASE, pc);
+                let before = TEXT + u64::from(good) - 1;
+                let place = (28 + 16 + info) as u64;
+
+                assert_eq!(find(3, before), Ok(cfa_at(arch, 8)));
+                assert_eq!(find(3, before + 1), Ok(cfa_at(arch, 8)));
+                for pc in [before, before + 1] {
+                    // A width of words that is none, and bits without words.
+                    assert_eq!(find(0x63, pc), Err(Reason::WordWidth.at(place)));
+                    assert_eq!(find(0x41, pc), Err(Reason::RowInfo.at(place)));
+                }
+                if good > 1 {
+                    // The one behind that is not looked at.
+                    assert_eq!(find(0x63, before - 1), Ok(cfa_at(arch, 8)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A second reader of tables, as plain as can be, to compare the parser with.
+//!
+//! It was written from the specification and takes the other way at each turn: the whole table is
+//! decoded at once, checked as a whole, and searched from its first function to its last.
+
+use crate::listing::{Function, Row};
+use crate::parse::{Key, Register, Rule, Value};
+use crate::vectors::Arch;
+
+/// Flags of the header: sorted, and starts that count from their own place.
+const SORTED: u64 = 1;
+const PC_RELATIVE: u64 = 4;
+/// More empty functions at one start than these, and the parser does not look behind all.
+const EQUALS: usize = 8;
+
+/// A table, decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    /// In the order of the index.
+    pub(super) functions: Vec<Function>,
+}
+
+/// Bytes, and the order of those of a number.
+#[derive(Clone, Copy)]
+struct Bytes<'a> {
+    bytes: &'a [u8],
+    big_endian: bool,
+}
+
+impl<'a> Bytes<'a> {
+    /// The unsigned number of `width` bytes at `at`.
+    fn number(self, at: u64, width: u64) -> Option<u64> {
+        let at = usize::try_from(at).ok()?;
+        let bytes = self.bytes.get(at..)?.get(..width as usize)?.iter();
+        let join = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+
+        Some(if self.big_endian {
+            bytes.fold(0, join)
+        } else {
+            bytes.rev().fold(0, join)
+        })
+    }
+
+    /// Bytes `start..end`.
+    fn part(self, start: u64, end: u64) -> Option<Self> {
+        let range = usize::try_from(start).ok()?..usize::try_from(end).ok()?;
+        let bytes = self.bytes.get(range)?;
+
+        Some(Self { bytes, ..self })
+    }
+}
+
+/// A data word.
+#[derive(Clone, Copy)]
+struct Word {
+    value: u64,
+    /// How many bytes it has.
+    width: u64,
+}
+
+impl Word {
+    /// The word as a signed number.
+    fn signed(self) -> i64 {
+        let unused = 64 - 8 * self.width;
+
+        ((self.value << unused) as i64) >> unused
+    }
+
+    fn offset(self) -> Option<i32> {
+        i32::try_from(self.signed()).ok()
+    }
+
+    /// The word as an offset of the CFA.
+    fn cfa_offset(self, arch: Arch) -> Option<i32> {
+        i32::try_from(match arch {
+            Arch::S390x => self.signed() * 8 + 160,
+            _ => self.signed(),
+        })
+        .ok()
+    }
+}
+
+/// The number of bytes that a code of two or more bits stands for.
+fn width(code: u64) -> Option<u64> {
+    [1, 2, 4].get(usize::try_from(code).ok()?).copied()
+}
+
+/// The register of a DWARF number.
+fn register(arch: Arch, number: u64) -> Option<Register> {
+    Some(match (arch, number) {
+        (Arch::Amd64, 7) | (Arch::AArch64, 31) | (Arch::S390x, 15) => Register::Sp,
+        (Arch::Amd64, 6) | (Arch::AArch64, 29) | (Arch::S390x, 11) => Register::Fp,
+        (Arch::Amd64, 0..16) | (Arch::AArch64 | Arch::S390x, 0..32) => {
+            Register::Other(number as u8)
+        }
+        _ => return None,
+    })
+}
+
+/// Where the return address is if nothing says so.
+fn default_ra(arch: Arch) -> Value {
+    match arch {
+        Arch::Amd64 => Value::AtCfa(-8),
+        _ => Value::Unchanged,
+    }
+}
+
+/// The rule of the words of a row of a default function.
+fn default_rule(arch: Arch, base: Register, words: &[Word]) -> Option<Rule> {
+    let saved = |word: &Word| word.offset().map(Value::AtCfa);
+    let (cfa, ra, fp) = match (arch, words) {
+        (_, [cfa]) => (cfa, default_ra(arch), Value::Unchanged),
+        (Arch::Amd64, [cfa, fp]) => (cfa, default_ra(arch), saved(fp)?),
+        (Arch::AArch64, [cfa, ra]) => (cfa, saved(ra)?, Value::Unchanged),
+        (Arch::AArch64, [cfa, ra, fp]) => (cfa, saved(ra)?, saved(fp)?),
+        (Arch::S390x, [cfa, ra, fp @ ..]) => {
+            let ra = match ra.value {
+                0 => Value::Unchanged,
+                _ => saved(ra)?,
+            };
+            match fp {
+                [] => (cfa, ra, Value::Unchanged),
+                [fp] => (cfa, ra, saved(fp)?),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+
+    Rule::frame(Value::Register(base, cfa.cfa_offset(arch)?), ra, fp)
+}
+
+/// What a pair of words says.
+fn pair(arch: Arch, control: Word, offset: i32) -> Option<Value> {
+    let number = control.value >> 3;
+
+    match control.value & 7 {
+        1 => Some(Value::Register(register(arch, number)?, offset)),
+        3 => Some(Value::AtRegister(register(arch, number)?, offset)),
+        2 if number == 0 => Some(Value::AtCfa(offset)),
+        _ => None,
+    }
+}
+
+/// The rule of the words of a row of a flexible function.
+fn flexible_rule(arch: Arch, words: &[Word]) -> Option<Rule> {
+    let [control, offset, tracked @ ..] = words else {
+        return None;
+    };
+    let cfa = pair(arch, *control, offset.cfa_offset(arch)?)?;
+    let say = |control: &Word, offset: &Word| pair(arch, *control, offset.offset()?);
+    let (ra, fp) = match tracked {
+        [] => (default_ra(arch), Value::Unchanged),
+        [ra, ra_offset] => (say(ra, ra_offset)?, Value::Unchanged),
+        [Word { value: 0, .. }, fp, fp_offset] => (default_ra(arch), say(fp, fp_offset)?),
+        [ra, ra_offset, fp, fp_offset] => (say(ra, ra_offset)?, say(fp, fp_offset)?),
+        _ => return None,
+    };
+
+    // This refuses a CFA that is at itself.
+    Rule::frame(cfa, ra, fp)
+}
+
+impl Table {
+    /// Decodes the table `bytes` that stands at `base`; none if any part of it is malformed.
+    pub(super) fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Self> {
+        let len = bytes.len() as u64;
+        let bytes = Bytes {
+            bytes,
+            big_endian: arch == Arch::S390x,
+        };
+        let number = |at, width| bytes.number(at, width);
+        let (id, fixed_ra) = match arch {
+            Arch::AArch64 => (2, 0),
+            Arch::Amd64 => (3, 0xf8),
+            Arch::S390x => (4, 0),
+        };
+        if number(0, 2)? != 0xdee2 || number(2, 1)? != 3 {
+            return None;
+        }
+        let flags = number(3, 1)?;
+        if flags & SORTED == 0 || flags & !(SORTED | PC_RELATIVE) != 0 {
+            return None;
+        }
+        if number(4, 1)? != id || number(5, 1)? != 0 || number(6, 1)? != fixed_ra {
+            return None;
+        }
+        let end_of_header = 28 + number(7, 1)?;
+        let count = number(0x08, 4)?;
+        let rows_len = number(0x10, 4)?;
+        let index = end_of_header + number(0x14, 4)?;
+        let rows_start = end_of_header + number(0x18, 4)?;
+        let index_end = index + 16 * count;
+        let rows_end = rows_start + rows_len;
+        let apart = index_end <= rows_start || rows_end <= index;
+        if index_end > len || rows_end > len || !apart {
+            return None;
+        }
+        let rows = bytes.part(rows_start, rows_end)?;
+
+        let mut functions = Vec::new();
+        for entry in (index..index_end).step_by(16) {
+            let offset = number(entry, 8)? as i64;
+            let from = if flags & PC_RELATIVE == 0 {
+                i128::from(base)
+            } else {
+                i128::from(base) + i128::from(entry)
+            };
+            // Addresses wrap, functions do not.
+            let start = (from + i128::from(offset)) as u64;
+            let size = number(entry + 8, 4)? as u32;
+            start.checked_add(size.into())?;
+            functions.push(Function::decode(
+                arch,
+                rows,
+                number(entry + 12, 4)?,
+                start,
+                size,
+            )?);
+        }
+        Some(Self { functions }).filter(Self::is_sorted)
+    }
+
+    /// Whether the functions are in the order of their starts.
+    pub(super) fn is_sorted(&self) -> bool {
+        self.functions.is_sorted_by_key(|function| function.start)
+    }
+
+    /// The rule for `pc`, if the table has one.
+    ///
+    /// The last function that starts at or below it is the one that counts, but an empty one
+    /// hides none that starts where it does.
+    pub(super) fn rule(&self, pc: u64) -> Option<Rule> {
+        let below = self
+            .functions
+            .iter()
+            .filter(|function| function.start <= pc);
+        let start = below.map(|function| function.start).max()?;
+        // The order of the index decides among the rest.
+        let function = self
+            .functions
+            .iter()
+            .rfind(|function| function.start == start && function.size != 0)?;
+
+        let offset = u32::try_from(pc - start)
+            .ok()
+            .filter(|offset| *offset < function.size)?;
+        if function.rows.is_empty() && function.signal {
+            return Some(Rule::signal_frame());
+        }
+        let wanted = function
+            .block
+            .map_or(offset, |block| offset % u32::from(block));
+        let mut rows = function.rows.iter();
+        rows.rfind(|row| row.start <= wanted).map(|row| row.rule)
+    }
+
+    /// Whether more empty functions share a start than the parser is willing to look at.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.functions.windows(EQUALS + 1).any(|functions| {
+            functions
+                .iter()
+                .all(|function| function.size == 0 && function.start == functions[0].start)
+        })
+    }
+
+    /// All addresses at which the answer may change, and those before, without a pair twice.
+    pub(super) fn boundaries(&self) -> Vec<u64> {
+        let mut addresses = vec![0, u64::MAX];
+
+        for function in &self.functions {
+            let mut add = |offset: u64| {
+                let address = function.start.saturating_add(offset);
+                addresses.extend([address.saturating_sub(1), address]);
+            };
+            let size = u64::from(function.size);
+            add(0);
+            add(size);
+            let blocks = match function.block.map(u64::from) {
+                None => vec![0],
+                Some(block) => vec![0, block, size / block * block, size.saturating_sub(block)],
+            };
+            for block in blocks {
+                add(block);
+                for row in &function.rows {
+                    add(block + u64::from(row.start));
+                }
+            }
+        }
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
+    }
+}
+
+impl Function {
+    /// Decodes the function whose attribute is at byte `at` of `rows`.
+    fn decode(arch: Arch, rows: Bytes<'_>, at: u64, start: u64, size: u32) -> Option<Self> {
+        let count = rows.number(at, 2)?;
+        let info = rows.number(at + 2, 1)?;
+        let kind = rows.number(at + 3, 1)?;
+        let block = rows.number(at + 4, 1)? as u8;
+        let start_width = width(info & 0xf)?;
+        let key = match (arch, info & 0x20) {
+            (_, 0) => Key::A,
+            (Arch::AArch64, _) => Key::B,
+            _ => return None,
+        };
+        // An unused bit; and kinds that there are not.
+        if info & 0x40 != 0 || kind > 1 {
+            return None;
+        }
+        let block = match (info & 0x10, block) {
+            (0, 0) => None,
+            (0, _) | (_, 0) => return None,
+            (_, block) => Some(block),
+        };
+        let mut function = Self {
+            start,
+            size,
+            block,
+            flexible: kind == 1,
+            signal: info & 0x80 != 0,
+            key,
+            rows: Vec::new(),
+        };
+        // An empty function has a row all the same, which holds nowhere.
+        let limit = block.map_or(size.max(1), u32::from);
+
+        let mut at = at + 5;
+        for _ in 0..count {
+            let start = rows.number(at, start_width)? as u32;
+            let (rule, len) = function.decode_rule(arch, rows, at + start_width)?;
+            let ascends = function.rows.last().is_none_or(|row| row.start < start);
+            if !ascends || start >= limit {
+                return None;
+            }
+            function.rows.push(Row { start, rule });
+            at += start_width + len;
+        }
+        Some(function)
+    }
+
+    /// Decodes the row whose information byte is at byte `at` of `rows`; also says its length
+    /// without its start.
+    fn decode_rule(&self, arch: Arch, rows: Bytes<'_>, at: u64) -> Option<(Rule, u64)> {
+        let info = rows.number(at, 1)?;
+        let count = info >> 1 & 0xf;
+        let width = width(info >> 5 & 3)?;
+        let words: Vec<Word> = (0..count)
+            .map(|nth| {
+                let value = rows.number(at + 1 + nth * width, width)?;
+                Some(Word { value, width })
+            })
+            .collect::<Option<_>>()?;
+        let signed = info & 0x80 != 0;
+
+        if signed && arch != Arch::AArch64 {
+            return None;
+        }
+        let rule = match (words.is_empty(), self.flexible) {
+            (true, _) if info == 0 => Rule::outermost(),
+            (true, _) => return None,
+            (false, true) if info & 1 != 0 => return None,
+            (false, true) => flexible_rule(arch, &words)?,
+            (false, false) => {
+                let base = if info & 1 != 0 {
+                    Register::Sp
+                } else {
+                    Register::Fp
+                };
+                default_rule(arch, base, &words)?
+            }
+        };
+        let rule = rule
+            .with_signal(self.signal)
+            .with_signed_ra(signed.then_some(self.key));
+        Some((rule, 1 + count * width))
+    }
+}

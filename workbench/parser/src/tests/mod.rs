@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tests of the parser: what it answers, and what it survives.
+//!
+//! Each property runs a number of cases that suits it; `PROPTEST_CASES` sets another number for
+//! all, and `PROPTEST_RNG_SEED` makes them the same each time.
+
+mod arrays;
+mod corrupted;
+mod eh_frame;
+mod elf;
+mod generator;
+mod hostile;
+mod known;
+mod linear;
+mod real;
+mod rules;
+mod unreliable;
+mod valid;
+mod vectors;
+mod words;
+
+use proptest::test_runner::Config;
+
+use crate::check::{self, Lookup};
+use crate::listing;
+use crate::memory::Memory;
+use crate::parse::sframe::{Abi, Header};
+use crate::parse::{Budget, Error, Rule};
+use crate::vectors::Arch;
+use linear::Table;
+
+/// Units that any lookup can pay from.
+const ENOUGH: u32 = 1_000_000;
+
+/// All architectures.
+const ARCHES: [Arch; 3] = [Arch::Amd64, Arch::AArch64, Arch::S390x];
+
+/// Does the same for any architecture, which a type has the name of.
+macro_rules! for_arch {
+    ($arch:expr, $abi:ident => $do:expr) => {
+        match $arch {
+            $crate::vectors::Arch::Amd64 => {
+                type $abi = $crate::parse::Amd64;
+                $do
+            }
+            $crate::vectors::Arch::AArch64 => {
+                type $abi = $crate::parse::AArch64;
+                $do
+            }
+            $crate::vectors::Arch::S390x => {
+                type $abi = $crate::parse::S390x;
+                $do
+            }
+        }
+    };
+}
+use for_arch;
+
+/// Looks `pc` up in the table that `memory` is, standing at `base`, with a budget of `units`.
+fn lookup(arch: Arch, memory: &Memory<'_>, base: u64, pc: u64, units: u32) -> Lookup<Rule, Error> {
+    for_arch!(arch, A => check::sframe::<A>(memory, base, pc, units))
+}
+
+/// Reads all functions and rows of the table `bytes` that stands at `base`, one after the other.
+///
+/// What the parser does not find wrong then, a table may say; but this does not see their order.
+fn read_all<A: Abi>(bytes: &[u8], base: u64) -> Result<Table, Error> {
+    let memory = Memory::new(bytes);
+    let budget = &mut Budget::new(u32::MAX);
+    let header = Header::<A>::read(&memory, memory.len())?;
+
+    assert!(header.table_len() <= memory.len());
+    let functions = listing::functions(&header, &memory, base, budget)?;
+    let behind = header.function(&memory, base, header.functions(), budget);
+    assert_eq!(behind.err(), Some(Error::NotFound));
+    Ok(Table { functions })
+}
+
+/// Decodes a table by the linear reader, and checks that the parser thinks the same of all of it.
+fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Table> {
+    let decoded = Table::decode(arch, bytes, base);
+    let read = for_arch!(arch, A => read_all::<A>(bytes, base)).ok();
+
+    assert_eq!(read.filter(Table::is_sorted), decoded);
+    decoded
+}
+
+/// The rule for `pc` in the table `bytes` that stands at `base`.
+fn rule(arch: Arch, bytes: &[u8], base: u64, pc: u64) -> Result<Rule, Error> {
+    lookup(arch, &Memory::new(bytes), base, pc, ENOUGH).result
+}
+
+/// How many of `bytes` are a table, if they start with the header of one that they can hold.
+fn table_len(arch: Arch, bytes: &[u8]) -> Option<u64> {
+    let memory = Memory::new(bytes);
+    let read = for_arch!(arch, A => {
+        Header::<A>::read(&memory, memory.len()).map(|header| header.table_len())
+    });
+
+    read.ok()
+}
+
+/// Runs a property on `cases` cases, unless the environment says how many.
+fn cases(cases: u32) -> Config {
+    let mut config = Config::default();
+
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
+    // Every step to a smaller case that panics, prints.
+    config.max_shrink_iters = 500;
+    // A failure prints its smallest case; nothing is written into the source tree.
+    config.failure_persistence = None;
+    config
+}

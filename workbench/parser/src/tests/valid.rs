@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Properties of lookups in well-formed tables: the right answer, at the price it should have.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::generator::{Built, tables};
+use super::{ENOUGH, cases, decode, lookup, table_len};
+use crate::memory::Memory;
+use crate::parse::Error;
+use crate::vectors::Arch;
+
+/// Most functions of a table.
+const FUNCTIONS: usize = 200;
+/// Bytes of rows that the parser reads at once.
+const WINDOW: usize = 64;
+/// Units of the budget that it costs to find a function.
+const FIND: u32 = 32;
+/// And at most for each row.
+const STEP: u32 = 7;
+
+/// The addresses at which answers change, and the given ones, moved near to functions.
+fn addresses(built: &Built, picks: &[u64]) -> Vec<u64> {
+    let mut addresses = built.table.boundaries();
+
+    addresses.extend(picks);
+    for pick in picks {
+        let nth = *pick as u8 as usize;
+        if let Some(function) = built.table.functions.iter().cycle().nth(nth) {
+            let offset = (pick >> 8) % (u64::from(function.size) + 2);
+            addresses.push(function.start.saturating_add(offset));
+        }
+    }
+    addresses
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    /// Who reads everything, reads what lookups find.
+    #[test]
+    fn all(built in tables(60)) {
+        let table = decode(built.arch, &built.bytes, built.base);
+        prop_assert_eq!(table.as_ref(), Some(&built.table));
+
+        for function in &built.table.functions {
+            for row in function.rows.iter().filter(|row| row.start < function.size) {
+                let pc = function.start + u64::from(row.start);
+                let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH);
+                // Unless another function, that starts there too, comes after this one.
+                let hidden = built.table.functions.iter().rfind(|other| {
+                    other.start <= pc && other.size != 0
+                });
+                if hidden == Some(function) {
+                    prop_assert_eq!(found.result, Ok(row.rule), "at {:#x}", pc);
+                }
+            }
+        }
+    }
+
+    /// The parser finds what the table was meant to say, and so does the linear reader.
+    #[test]
+    fn meaning(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 32)) {
+        let decoded = decode(built.arch, &built.bytes, built.base);
+        prop_assert_eq!(decoded.as_ref(), Some(&built.table));
+        prop_assert!(!built.table.is_crowded());
+
+        for pc in addresses(&built, &picks) {
+            let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH).result;
+            let meant = built.table.rule(pc).ok_or(Error::NotFound);
+            prop_assert_eq!(found, meant, "at {:#x}", pc);
+        }
+    }
+
+    /// A lookup reads no more entries than a binary search needs, and rows of the usual size once.
+    #[test]
+    fn reads(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 32)) {
+        let functions = &built.table.functions;
+        // The starts on the way, and the rest of the last one: two numbers.
+        let search = functions.len().checked_ilog2().map_or(0, |log| log + 3);
+
+        for pc in addresses(&built, &picks) {
+            let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH);
+            // Empty functions at the start of the nearest one may all be looked at, and the one
+            // before them.
+            let start = functions.iter().map(|function| function.start).rfind(|start| *start <= pc);
+            let here = functions.iter().zip(&built.rows_len).filter(|(function, _)| {
+                Some(function.start) == start
+            });
+            let empty = here.clone().filter(|(function, _)| function.size == 0).count() as u32;
+            let entries = search + if empty == 0 { 0 } else { empty + 1 };
+            if here.clone().all(|(_, len)| *len <= WINDOW) {
+                let reads = found.reads;
+                // The first rows, those behind them, and words of a row before these.
+                prop_assert!(reads <= entries + 3, "{} reads at {:#x}", reads, pc);
+            }
+            // Of the rows, those up to the one found and the next.
+            let rows = here.map(|(function, _)| {
+                let block = function.block.map_or(u64::MAX, u64::from);
+                let wanted = (pc - function.start) % block;
+                let rows = &function.rows;
+                let passed = rows.iter().filter(|row| u64::from(row.start) <= wanted).count();
+                rows.len().min(passed + 1) as u32
+            });
+            let price = FIND * (1 + if empty == 0 { 0 } else { empty + 1 }) + STEP * rows.max().unwrap_or(0);
+            prop_assert!(found.spent <= price, "{} units at {:#x}", found.spent, pc);
+        }
+    }
+
+    /// What a lookup costs is what it needs: one unit less, or any less, and it fails.
+    #[test]
+    fn budget(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 4), less in any::<u32>()) {
+        for pc in addresses(&built, &picks) {
+            let with = |units| lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, units);
+            let all = with(ENOUGH);
+
+            let exact = with(all.spent);
+            prop_assert_eq!(exact.result, all.result);
+            prop_assert_eq!(exact.spent, all.spent);
+            prop_assert_eq!(exact.reads, all.reads);
+            if let Some(most) = all.spent.checked_sub(1) {
+                for units in [most, less % all.spent, 0] {
+                    prop_assert_eq!(with(units).result, Err(Error::Budget));
+                }
+            }
+        }
+    }
+
+    /// A table is accepted when it is as long as its header says, and not when it is shorter.
+    #[test]
+    fn length(built in tables(20)) {
+        let number = |at: usize| {
+            let bytes: [u8; 4] = *built.bytes[at..].first_chunk().unwrap();
+            match built.arch {
+                Arch::S390x => u32::from_be_bytes(bytes) as usize,
+                _ => u32::from_le_bytes(bytes) as usize,
+            }
+        };
+        let header_len = 28 + usize::from(built.bytes[7]);
+        let index_end = number(0x14) + 16 * number(0x08);
+        let rows_end = number(0x18) + number(0x10);
+        let needed = header_len + index_end.max(rows_end);
+
+        for len in 0..=built.bytes.len() {
+            let accepted = table_len(built.arch, &built.bytes[..len]);
+            let expected = (len >= needed).then_some(needed as u64);
+            prop_assert_eq!(accepted, expected, "with {} bytes", len);
+        }
+    }
+}
