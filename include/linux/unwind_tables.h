@@ -71,6 +71,9 @@ struct unwind_table_info {
 #define UNWIND_TABLES_RULE_OUTERMOST	0x004
 #define UNWIND_TABLES_RULE_FROM_FP	0x100
 
+/* What is no address of text, in place of the one that was asked last. */
+#define UNWIND_TABLES_NOT_ASKED		ULONG_MAX
+
 /* Not a format: the kernel knows that there is no table. */
 #define UNWIND_TABLE_ABSENT		0
 /* A text has at most one table of each format. */
@@ -159,8 +162,7 @@ void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned l
 int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
 struct unwind_tables *__unwind_tables_make(struct mm_struct *mm);
-int __unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
-			   struct unwind_tables_walk *walk);
+int __unwind_tables_lookup(unsigned long ip, struct unwind_tables_walk *walk);
 int __unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame);
 int __unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
 				    struct unwind_user_frame *frame,
@@ -207,7 +209,7 @@ static inline unsigned int unwind_tables_formats(void)
 
 /**
  * unwind_tables_start - Get ready to look up a stack's addresses
- * @walk: What its lookups share, zeroed up to @cache
+ * @walk: What its lookups share, zeroed up to @caller
  * @mm:	  current->mm
  *
  * Context: May sleep.
@@ -232,6 +234,7 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	walk->cache = READ_ONCE(walk->tables->cache);
 	walk->waits = UNWIND_TABLES_WAITS;
 	walk->discoveries = UNWIND_TABLES_DISCOVERIES;
+	walk->asked = UNWIND_TABLES_NOT_ASKED;
 	walk->recent.generation = 0;
 
 	return true;
@@ -306,38 +309,24 @@ static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk 
 }
 
 /**
- * unwind_tables_remember - Keep the answer of the last lookup for other stacks
- * @walk:   What all lookups of the stack share; it has a cache
- * @ip:	    The address that was looked up
+ * unwind_tables_ask - Ask the tables about an address
+ * @ip:	  The address; nothing is remembered of it
+ * @walk: What all lookups of the stack share, from unwind_tables_start(), which has said
+ *	  that there is something; @walk->caller says whether this is a caller's address
  *
- * A stack is interrupted at another address each time, but callers come again: the
- * older one of two that share a pair goes to the second slot, which is all that what
- * is no caller may take. Others may write at the same time: see unwind_tables_cached().
+ * An answer that fits into a word is remembered for other stacks, unless it is good only
+ * for now. Any other one is kept for unwind_tables_lookup(), which has to be called next.
  *
- * Context: Any.
+ * Context: Faultable: the tables are in user memory.
+ * Return: A rule in a word, or 0.
  */
-static inline void unwind_tables_remember(const struct unwind_tables_walk *walk,
-					  unsigned long ip)
-{
-	u64 tag = unwind_tables_tag(walk, walk->answer.generation, ip);
-	struct unwind_tables_slot *slot = &walk->cache[unwind_tables_place(tag)];
-
-	if (walk->caller) {
-		WRITE_ONCE(slot[1].check, READ_ONCE(slot[0].check));
-		WRITE_ONCE(slot[1].rule, READ_ONCE(slot[0].rule));
-	} else {
-		slot++;
-	}
-	WRITE_ONCE(slot->check, tag ^ walk->answer.rule);
-	WRITE_ONCE(slot->rule, walk->answer.rule);
-}
+u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk);
 
 /**
  * unwind_tables_lookup - Find the rule for an address in the current process
  * @ip:	    The address
  * @frame:  Where to put the rule
- * @walk:   What all lookups of the stack share, from unwind_tables_start(), which
- *	    has said that there is something
+ * @walk:   As for unwind_tables_ask()
  *
  * Context: Faultable: the tables are in user memory.
  * Return: 0 and @frame; -ENOENT if no table says anything about @ip, -EOPNOTSUPP
@@ -345,37 +334,8 @@ static inline void unwind_tables_remember(const struct unwind_tables_walk *walk,
  *	   now, -EINVAL if the table is malformed, or -E2BIG if the budget is used
  *	   up.
  */
-static inline int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
-				       struct unwind_tables_walk *walk)
-{
-	int ret;
-
-	/* Most often of a program without any table. */
-	if (unwind_tables_is_nothing(walk, ip))
-		return walk->nothing.error;
-	if (likely(walk->cache)) {
-		u64 rule = unwind_tables_cached(walk, ip);
-
-		if (rule)
-			return __unwind_tables_unpack(rule, frame);
-	}
-	might_fault();
-	/* A read that may wait allows it for itself: see kernel/unwind/tables/wait.h. */
-	walk->answer.rule = 0;
-	pagefault_disable();
-	ret = __unwind_tables_lookup(ip, frame, walk);
-	pagefault_enable();
-	walk->lookups++;
-	walk->caller_lookups += walk->caller;
-
-	if (unlikely(!walk->cache))
-		/* The first lookup of a process has made it. */
-		walk->cache = READ_ONCE(walk->tables->cache);
-	if (walk->answer.rule && walk->cache)
-		unwind_tables_remember(walk, ip);
-
-	return ret;
-}
+int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
+			 struct unwind_tables_walk *walk);
 
 /**
  * unwind_tables_lookup_register - Find where the caller's value of a register is
@@ -383,27 +343,16 @@ static inline int unwind_tables_lookup(unsigned long ip, struct unwind_user_fram
  * @reg:   The register's number in DWARF
  * @frame: Where to put the rule, in which @fp_from and @fp_off are about @reg, not
  *	   about the frame pointer
- * @walk:  As for unwind_tables_lookup()
+ * @walk:  As for unwind_tables_ask()
  *
  * SFrame knows no other registers than the frame pointer.
  *
  * Context: Faultable: the tables are in user memory.
  * Return: As unwind_tables_lookup().
  */
-static inline int unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
-						struct unwind_user_frame *frame,
-						struct unwind_tables_walk *walk)
-{
-	int ret;
-
-	might_fault();
-	pagefault_disable();
-	ret = __unwind_tables_lookup_register(ip, reg, frame, walk);
-	pagefault_enable();
-	walk->lookups++;
-
-	return ret;
-}
+int unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
+				  struct unwind_user_frame *frame,
+				  struct unwind_tables_walk *walk);
 
 /**
  * unwind_tables_lookup_vdso - Find the rule for an address in the vDSO

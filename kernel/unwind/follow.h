@@ -55,7 +55,8 @@ static __always_inline bool unwind_user_has_fp(const struct unwind_user_state *s
  * so with most frames of most stacks. What changes from one to the next stays in
  * registers.
  *
- * The outermost frame ends the stack. Any other frame that is not usual is left to
+ * Tables are asked about an address of which nothing is remembered. The outermost frame
+ * ends the stack. Any other frame that is not usual is left to
  * unwind_user_next(), and so is one whose caller is not found here: only there it is said
  * why a stack ends early. Each step here is one that unwind_user_next() would do alike.
  */
@@ -63,7 +64,7 @@ static __always_inline unsigned int
 unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsigned int nr,
 		   unsigned int max)
 {
-	const struct unwind_tables_walk *walk = &state->tables;
+	struct unwind_tables_walk *walk = &state->tables;
 	/* The lowest CFA below which all words are in the stack, and how much is above. */
 	const unsigned long lowest = state->stack_start + UNWIND_USER_NEAR;
 	const unsigned long room = state->stack_end - lowest;
@@ -88,10 +89,15 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 		s16 off;
 
 		by_fp = unwind_tables_is_nothing(walk, ip);
-		if (by_fp)
+		if (by_fp) {
 			rule = unwind_user_has_fp(state, ip, sp, fp) ? fp_rule : 0;
-		else
+		} else {
 			rule = walk->cache ? unwind_tables_cached(walk, ip) : 0;
+			if (unlikely(!rule) && ip - state->vdso_start >= state->vdso_size) {
+				walk->caller = nr != first || !state->exact;
+				rule = unwind_tables_ask(ip, walk);
+			}
+		}
 		if (!(rule & UNWIND_TABLES_RULE_USUAL)) {
 			if (rule & UNWIND_TABLES_RULE_OUTERMOST) {
 				state->end = UNWIND_USER_END_COMPLETE;

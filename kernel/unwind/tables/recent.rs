@@ -66,16 +66,24 @@ impl Recent {
         };
     }
 
-    /// The section, if its text holds address `pc` and nothing was removed since `generation`.
-    #[inline]
-    pub(crate) fn at(&mut self, generation: u64, pc: usize) -> Option<&mut Last> {
-        if self.generation != generation || generation == 0 {
+    /// Whether the section's text holds address `pc`, and nothing was removed since `generation`.
+    #[inline(always)]
+    pub(crate) fn is_at(&mut self, generation: u64, pc: usize) -> bool {
+        self.generation == generation
+            && self.last().is_some_and(|last| {
+                let section = &last.found.section;
+
+                section.text_start <= pc && pc < section.text_end
+            })
+    }
+
+    /// The section, if there is one.
+    #[inline(always)]
+    pub(crate) fn last(&mut self) -> Option<&mut Last> {
+        if self.generation == 0 {
             return None;
         }
         // SAFETY: By the type invariants.
-        let last = unsafe { self.last.assume_init_mut() };
-        let section = &last.found.section;
-
-        (section.text_start <= pc && pc < section.text_end).then_some(last)
+        Some(unsafe { self.last.assume_init_mut() })
     }
 }

@@ -169,24 +169,30 @@ impl Header {
         }
     }
 
-    /// The rule that holds at address `pc`, from the table that stands at address `base`.
+    /// What `then` makes of the rule that holds at address `pc`, from the table that stands at
+    /// address `base`.
     #[inline(always)]
-    pub(crate) fn rule<R: Reader>(
+    pub(crate) fn with_rule<R: Reader, T>(
         &self,
         _common: &mut Common,
         reader: &R,
         base: usize,
         pc: usize,
         budget: &mut Budget,
-    ) -> Result<Rule, Error> {
+        then: impl FnOnce(Rule) -> T,
+    ) -> Result<T, Error> {
         match self {
-            Self::SFrame(header) => header.rule(reader, base as u64, pc as u64, budget),
+            Self::SFrame(header) => {
+                header.with_rule(reader, base as u64, pc as u64, budget, then)
+            }
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(header) => rule_by_eh_frame(header, _common, reader, base, pc, budget),
+            Self::EhFrame(header) => {
+                rule_by_eh_frame(header, _common, reader, base, pc, budget).map(then)
+            }
         }
     }
 
-    /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
+    /// The rule, but what it says of the frame pointer is true of the register with the DWARF
     /// number `register`. That is so of `.eh_frame` alone: SFrame knows no other registers.
     #[inline(always)]
     #[cfg_attr(not(CONFIG_UNWIND_USER_EH_FRAME), expect(unused_variables))]
@@ -208,7 +214,7 @@ impl Header {
     }
 }
 
-/// As [`Header::rule`].
+/// The rule of [`Header::with_rule`].
 ///
 /// It is not inlined: it needs more of the kernel's stack, which those by SFrame need not.
 #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]

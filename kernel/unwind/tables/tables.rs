@@ -53,7 +53,6 @@ use kernel::{
 use crate::{
     entry::EntryRef,
     parse::{
-        Budget,
         Packed,
         Rule, //
     },
@@ -73,10 +72,7 @@ use crate::{
         Table, //
     },
     vdso::Vdso,
-    walk::{
-        Formats,
-        Walk, //
-    },
+    walk::Walk, //
 };
 
 const __LOG_PREFIX: &[u8] = b"unwind_tables\0";
@@ -93,23 +89,15 @@ impl From<parse::Error> for Error {
     }
 }
 
-/// Puts a rule into `frame`, and takes off `units` what it cost to find.
+/// Puts a rule into `frame`, or says why there is none.
 ///
 /// # Safety
 ///
 /// `frame` must be valid for writing.
-#[inline]
-unsafe fn lookup(
+unsafe fn put(
     frame: *mut bindings::unwind_user_frame,
-    units: &mut u32,
-    find: impl FnOnce(&mut Budget) -> Result<Rule, parse::Error>,
+    rule: Result<Rule, parse::Error>,
 ) -> c_int {
-    // So that one frame alone never uses up what is for all.
-    let most = (*units).min(bindings::UNWIND_TABLES_BUDGET / Budget::LOOKUPS);
-    let mut budget = Budget::new(most);
-    let rule = find(&mut budget);
-
-    *units = units.saturating_sub(most.saturating_sub(budget.left()));
     match rule {
         Ok(rule) => {
             // SAFETY: `frame` is valid for writing, and the two are laid out alike: see `layout`.
@@ -467,27 +455,29 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
     }
 }
 
-/// Finds the rule for an address: see `unwind_tables_lookup()` in the C header.
+/// Finds the rule for an address: see `unwind_tables_ask()` in the C header.
+///
+/// Puts it into `walk`: into its answer, or into its frame if it does not fit there.
 ///
 /// # Safety
 ///
-/// `frame` must be valid for writing, `walk` for reading and writing. Its `tables` must be what
-/// `current->mm` points to, its `recent` from the last call, or with a generation of zero.
+/// `walk` must be valid for reading and writing. Its `tables` must be what `current->mm` points to,
+/// its `recent` from the last call, or with a generation of zero.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_lookup(
     ip: usize,
-    frame: *mut bindings::unwind_user_frame,
     walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
     // SAFETY: `tables` is what `current->mm` points to. A registry lives as long as its address
     // space has users, and `current` is one.
     let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
-    // SAFETY: `walk` is valid, its `recent` from the last call or without a generation, and its
-    // budget is another field.
-    let (mut walk, units) = unsafe { (Walk::from_raw(walk), &mut (*walk).budget) };
+    // SAFETY: `walk` is valid, its `recent` from the last call or without a generation.
+    let mut walk = unsafe { Walk::from_raw(walk) };
 
-    // SAFETY: `frame` is valid for writing.
-    unsafe { lookup(frame, units, |budget| registry.rule(ip, &mut walk, budget)) }
+    match walk.with_budget(|walk, budget| registry.rule(ip, walk, budget)) {
+        Ok(()) => 0,
+        Err(error) => Error::from(error).to_errno(),
+    }
 }
 
 /// Puts a rule into `frame` that was remembered in a word: see `unwind_tables_lookup()` in the C
@@ -501,14 +491,10 @@ pub unsafe extern "C" fn __unwind_tables_unpack(
     word: u64,
     frame: *mut bindings::unwind_user_frame,
 ) -> c_int {
-    match Packed::from_word(word).and_then(Packed::rule) {
-        Some(rule) => {
-            // SAFETY: `frame` is valid for writing, and the two are laid out alike: see `layout`.
-            unsafe { frame.cast::<Rule>().write(rule) };
-            0
-        }
-        None => ENOENT.to_errno(),
-    }
+    let rule = Packed::from_word(word).and_then(Packed::rule);
+
+    // SAFETY: `frame` is valid for writing.
+    unsafe { put(frame, rule.ok_or(parse::Error::NotFound)) }
 }
 
 /// Finds what a frame's rule says of another register than the frame pointer: see
@@ -527,16 +513,12 @@ pub unsafe extern "C" fn __unwind_tables_lookup_register(
     // SAFETY: `tables` is what `current->mm` points to. A registry lives as long as its address
     // space has users, and `current` is one.
     let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
-    // SAFETY: `walk` is valid, its `recent` from the last call or without a generation, and its
-    // budget is another field.
-    let (mut walk, units) = unsafe { (Walk::from_raw(walk), &mut (*walk).budget) };
+    // SAFETY: `walk` is valid, its `recent` from the last call or without a generation.
+    let mut walk = unsafe { Walk::from_raw(walk) };
+    let rule = walk.with_budget(|walk, budget| registry.rule_of(register, ip, walk, budget));
 
     // SAFETY: `frame` is valid for writing.
-    unsafe {
-        lookup(frame, units, |budget| {
-            registry.rule_of(register, ip, &mut walk, budget)
-        })
-    }
+    unsafe { put(frame, rule) }
 }
 
 /// Makes a registry for an address space that has none: see `unwind_tables_start()` in the C
@@ -570,15 +552,12 @@ pub unsafe extern "C" fn unwind_tables_lookup_vdso(
     frame: *mut bindings::unwind_user_frame,
     walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
-    // SAFETY: `walk` is valid, and these are different fields.
-    let (formats, units) = unsafe { (Formats::from_raw(walk), &mut (*walk).budget) };
+    // SAFETY: `walk` is valid; its `recent` is not used.
+    let mut walk = unsafe { Walk::from_raw(walk) };
+    let rule = walk.with_budget(|walk, budget| Vdso::rule(start, ip, walk.formats(), budget));
 
     // SAFETY: `frame` is valid for writing.
-    unsafe {
-        lookup(frame, units, |budget| {
-            Vdso::rule(start, ip, formats, budget)
-        })
-    }
+    unsafe { put(frame, rule) }
 }
 
 /// Makes the vDSO's tables known: see the C header.

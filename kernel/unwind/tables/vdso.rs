@@ -95,7 +95,7 @@ impl Vdso {
 
             match known
                 .header
-                .rule(&mut Common::default(), &known.memory, base, pc, budget)
+                .with_rule(&mut Common::default(), &known.memory, base, pc, budget, |rule| rule)
             {
                 Err(Error::NotFound) => {}
                 answer => return answer,

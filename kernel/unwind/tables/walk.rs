@@ -2,7 +2,11 @@
 
 //! What the lookups of a stack share, beside their budget.
 
-use core::cell::Cell;
+use core::{
+    cell::Cell,
+    marker::PhantomData,
+    mem::MaybeUninit, //
+};
 
 use kernel::{
     bindings,
@@ -11,6 +15,7 @@ use kernel::{
 
 use crate::{
     parse::{
+        Budget,
         Error,
         Packed,
         Rule, //
@@ -21,40 +26,67 @@ use crate::{
 };
 
 /// What the lookups of a stack share: C keeps the room for it.
+///
+/// # Invariants
+///
+/// - `raw` is valid for reading and writing for `'a`, and nothing else uses it meanwhile.
+/// - The generation of its `recent` is zero, or `recent` is what the last lookup left.
 pub(crate) struct Walk<'a> {
-    /// The section that was found last.
-    pub(crate) recent: &'a mut Recent,
-    /// The formats that are used.
-    pub(crate) formats: Formats,
-    /// How many more reads may wait for memory.
-    pub(crate) waits: &'a Cell<c_uint>,
-    /// How often this stack may still look for a table that nobody has registered.
-    discoveries: &'a mut c_uint,
-    /// A range of text that is not asked for again in this stack.
-    pub(crate) nothing: Nothing<'a>,
-    /// What C may remember of this lookup.
-    pub(crate) answer: Answer<'a>,
+    raw: *mut bindings::unwind_tables_walk,
+    _lifetime: PhantomData<&'a mut bindings::unwind_tables_walk>,
 }
 
-impl<'a> Walk<'a> {
+impl Walk<'_> {
     /// What C keeps the room for.
     ///
     /// # Safety
     ///
-    /// `walk` must be valid for reading and writing while the result exists, the generation of its
-    /// `recent` zero or `recent` what the last call left.
-    pub(crate) unsafe fn from_raw(walk: *mut bindings::unwind_tables_walk) -> Self {
-        // SAFETY: By the requirements of this function; these are different fields.
+    /// `raw` must be valid for reading and writing while the result exists, and nothing else may
+    /// use it; the generation of its `recent` must be zero, or `recent` what the last call left.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw(raw: *mut bindings::unwind_tables_walk) -> Self {
+        // INVARIANT: By the requirements of this function.
+        Self {
+            raw,
+            _lifetime: PhantomData,
+        }
+    }
+
+    /// The formats that are used.
+    #[inline(always)]
+    pub(crate) fn formats(&self) -> Formats {
+        // SAFETY: By the type invariants, `raw` is valid for reading.
+        Formats(unsafe { (*self.raw).formats })
+    }
+
+    /// What a lookup uses of it.
+    #[inline(always)]
+    pub(crate) fn recent(&mut self) -> Lookups<'_> {
+        // SAFETY: By the type invariants, `raw` is valid, only used by this, and its `recent` is
+        // what was left there or has a generation of zero. These are different fields. A rule is
+        // laid out as a frame: see `layout`.
         unsafe {
-            Self {
-                recent: Recent::from_raw(&raw mut (*walk).recent),
-                formats: Formats::from_raw(walk),
-                waits: Cell::from_mut(&mut (*walk).waits),
-                discoveries: &mut (*walk).discoveries,
-                nothing: Nothing(&mut (*walk).nothing),
-                answer: Answer(&mut (*walk).answer),
+            Lookups {
+                recent: Recent::from_raw(&raw mut (*self.raw).recent),
+                waits: Cell::from_mut(&mut (*self.raw).waits),
+                answer: Answer {
+                    word: &mut (*self.raw).answer,
+                    rule: &mut *(&raw mut (*self.raw).frame).cast(),
+                },
             }
         }
+    }
+
+    /// How many more reads may wait for memory.
+    pub(crate) fn waits(&mut self) -> &Cell<c_uint> {
+        // SAFETY: By the type invariants, `raw` is valid, and only used by this.
+        Cell::from_mut(unsafe { &mut (*self.raw).waits })
+    }
+
+    /// A range of text that is not asked for again in this stack.
+    pub(crate) fn nothing(&mut self) -> Nothing<'_> {
+        // SAFETY: By the type invariants, `raw` is valid, and only used by this.
+        Nothing(unsafe { &mut (*self.raw).nothing })
     }
 
     /// Takes one of the discoveries that this stack may make.
@@ -63,8 +95,76 @@ impl<'a> Walk<'a> {
     ///
     /// [`Error::Budget`] if there is none left.
     pub(crate) fn begin_discovery(&mut self) -> Result<(), Error> {
-        *self.discoveries = self.discoveries.checked_sub(1).ok_or(Error::Budget)?;
+        // SAFETY: By the type invariants, `raw` is valid, and only used by this.
+        let discoveries = unsafe { &mut (*self.raw).discoveries };
+
+        *discoveries = discoveries.checked_sub(1).ok_or(Error::Budget)?;
         Ok(())
+    }
+
+    /// Does something that costs of what further lookups may.
+    ///
+    /// So that one frame alone never uses up what is for all, it may cost but a part of that.
+    #[inline(always)]
+    pub(crate) fn with_budget<T>(&mut self, act: impl FnOnce(&mut Self, &mut Budget) -> T) -> T {
+        // SAFETY: By the type invariants, `raw` is valid for reading.
+        let left = unsafe { (*self.raw).budget };
+        let most = left.min(bindings::UNWIND_TABLES_BUDGET / Budget::LOOKUPS);
+        let mut budget = Budget::new(most);
+        let done = act(self, &mut budget);
+        let spent = most.saturating_sub(budget.left());
+
+        // SAFETY: By the type invariants, `raw` is valid for writing.
+        unsafe { (*self.raw).budget = left.saturating_sub(spent) };
+        done
+    }
+}
+
+/// What a lookup uses of a [`Walk`].
+pub(crate) struct Lookups<'a> {
+    /// The section that was found last.
+    pub(crate) recent: &'a mut Recent,
+    /// How many more reads may wait for memory.
+    pub(crate) waits: &'a Cell<c_uint>,
+    /// Where the answer goes.
+    pub(crate) answer: Answer<'a>,
+}
+
+/// Where the answer of a lookup goes: into a word, or else into a rule.
+///
+/// C may remember a word for other stacks, unless its generation is zero. That is the registry's,
+/// loaded before tables were asked.
+pub(crate) struct Answer<'a> {
+    word: &'a mut bindings::unwind_tables_answer,
+    rule: &'a mut MaybeUninit<Rule>,
+}
+
+impl Answer<'_> {
+    /// Puts a rule there.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, generation: u64, rule: Rule) {
+        match Packed::new(&rule) {
+            Some(packed) => self.put_word(generation, packed.word()),
+            None => {
+                self.put_word(0, 0);
+                self.rule.write(rule);
+            }
+        }
+    }
+
+    /// Puts it there that there is no rule, and yields `error`. What is only so for now, or takes
+    /// the program to mend it, is asked again.
+    pub(crate) fn put_error(&mut self, generation: u64, error: Error) -> Result<(), Error> {
+        match error {
+            Error::NotFound => self.put_word(generation, Packed::NOTHING.word()),
+            _ => self.put_word(0, 0),
+        }
+        Err(error)
+    }
+
+    #[inline(always)]
+    fn put_word(&mut self, generation: u64, rule: u64) {
+        *self.word = bindings::unwind_tables_answer { generation, rule };
     }
 }
 
@@ -73,42 +173,10 @@ impl<'a> Walk<'a> {
 pub(crate) struct Formats(c_uint);
 
 impl Formats {
-    /// What C keeps for a stack.
-    ///
-    /// # Safety
-    ///
-    /// `walk` must be valid for reading.
-    pub(crate) unsafe fn from_raw(walk: *const bindings::unwind_tables_walk) -> Self {
-        // SAFETY: By the requirement of this function.
-        Self(unsafe { (*walk).formats })
-    }
-
     /// Whether a format is among them.
     #[inline]
     pub(crate) fn has(self, format: Format) -> bool {
         self.0.wrapping_shr(format.number()) & 1 != 0
-    }
-}
-
-/// What the tables of a section have said of an address, and the generation of the registry that
-/// was loaded before. C remembers it for other stacks, unless it is zero.
-pub(crate) struct Answer<'a>(&'a mut bindings::unwind_tables_answer);
-
-impl Answer<'_> {
-    /// Puts an answer there, or nothing: what is only so for now, or takes the program to mend it,
-    /// is asked again.
-    #[inline]
-    pub(crate) fn set(&mut self, generation: u64, answer: &Result<Rule, Error>) {
-        let packed = match answer {
-            Ok(rule) => Packed::new(rule),
-            Err(Error::NotFound) => Some(Packed::NOTHING),
-            Err(_) => None,
-        };
-
-        *self.0 = bindings::unwind_tables_answer {
-            generation,
-            rule: packed.map_or(0, Packed::word),
-        };
     }
 }
 

@@ -44,7 +44,7 @@ impl Packed {
     pub(crate) const NOTHING: Self = Self(Self::KNOWN);
 
     /// A rule, or none if it does not fit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(rule: &Rule) -> Option<Self> {
         const UNCHANGED: u8 = Value::Unchanged.source();
         const AT_CFA: u8 = Value::AtCfa(0).source();

@@ -49,9 +49,11 @@ pub(crate) trait Reader {
 pub(crate) struct Budget(u32);
 
 impl Budget {
-    /// What it costs to find a function: at most 32 comparisons, and its first rows if they are
-    /// usual ones.
+    /// What it costs to find a function: at most 32 comparisons, and a read of its first rows.
     pub(crate) const FIND: u32 = 32;
+
+    /// What it costs to step over a row that is unusual: a long one takes half a read.
+    pub(super) const STEP: u32 = 6;
 
     /// What a read costs, beside what is done with its bytes.
     pub(super) const READ: u32 = 7;

@@ -126,7 +126,7 @@ impl Registry {
         object.start = object.start.max(first);
         object.end = object.end.min(last.saturating_add(1));
         self.examine(pc, &object, unmaps, walk, budget)
-            .inspect_err(|error| walk.nothing.set_failed(object.start, object.end, *error))
+            .inspect_err(|error| walk.nothing().set_failed(object.start, object.end, *error))
     }
 
     /// Reads the headers of the file that address `pc` is of, and stores what they say; none if
@@ -137,7 +137,7 @@ impl Registry {
         pc: usize,
         object: &bindings::unwind_tables_object,
         unmaps: u64,
-        walk: &Walk<'_>,
+        walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Option<Section>, Error> {
         let stored = match describe(pc, object, walk, budget)? {
@@ -310,7 +310,7 @@ fn lock_mappings(discovered: &Discovered) -> Result<impl Drop> {
 fn describe(
     pc: usize,
     object: &bindings::unwind_tables_object,
-    walk: &Walk<'_>,
+    walk: &mut Walk<'_>,
     budget: &mut Budget,
 ) -> Result<Result<Discovered, Absence>, Error> {
     if !object.is_file {
@@ -379,10 +379,10 @@ fn describe(
 #[inline(never)]
 fn read_headers(
     object: &bindings::unwind_tables_object,
-    walk: &Walk<'_>,
+    walk: &mut Walk<'_>,
     budget: &mut Budget,
 ) -> Result<elf::Object, elf::Error> {
-    let memory = UserMemory::new(object.header, walk.waits);
+    let memory = UserMemory::new(object.header, walk.waits());
 
     elf::object(
         &memory,

@@ -43,6 +43,7 @@ use crate::{
         Verdict, //
     },
     table::{
+        Common,
         Format,
         Header,
         Table, //
@@ -50,6 +51,7 @@ use crate::{
     user_memory::UserMemory,
     walk::{
         Formats,
+        Lookups,
         Walk, //
     },
 };
@@ -65,35 +67,77 @@ pub(super) fn locked_walk_flags() -> Flags {
     GFP_NOWAIT | __GFP_NOWARN
 }
 
+/// A table that is good, and how to read it.
+struct Good<'a> {
+    header: &'a Header,
+    common: &'a mut Common,
+    memory: UserMemory<'a>,
+    /// Where it stands.
+    base: usize,
+}
+
+impl Good<'_> {
+    /// What `then` makes of the rule that holds at address `pc`.
+    #[inline(always)]
+    fn with_rule<T>(
+        self,
+        pc: usize,
+        budget: &mut Budget,
+        then: impl FnOnce(Rule) -> T,
+    ) -> Result<T, Error> {
+        self.header
+            .with_rule(self.common, &self.memory, self.base, pc, budget, then)
+    }
+}
+
 impl Registry {
     /// The rule that holds at address `pc`, from the tables of the text that this is in. If the
     /// current process has not registered any, they are looked for.
     ///
-    /// Looks first at what `walk` has found last, and leaves there what it found. Reads user
-    /// memory. Lets C remember the answer.
+    /// Looks first at what `walk` has found last, and leaves there what it found, and the rule.
+    /// Reads user memory.
+    #[inline(always)]
     pub(crate) fn rule(
         &self,
         pc: usize,
         walk: &mut Walk<'_>,
         budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        let (waits, formats) = (walk.waits, walk.formats);
+    ) -> Result<(), Error> {
+        let formats = walk.formats();
         // What was removed before the generation was changed is not found after this: `Acquire`.
         let generation = self.generation.load(Acquire);
-        let last = self.last(generation, pc, walk, budget)?;
 
-        let first = self.ask(last, Format::FIRST, pc, None, waits, budget);
-        let answer = match first {
-            Err(error) if error != Error::Budget => {
-                self.ask_others(error, last, formats, pc, waits, budget)
-            }
-            answer => answer,
-        };
-        // A table that could not be read now has the first word when it can.
-        if first != Err(Error::Fault) {
-            walk.answer.set(generation, &answer);
+        if let Err(error) = self.find_last(generation, pc, walk, budget) {
+            return walk.recent().answer.put_error(0, error);
         }
-        answer
+        let Lookups {
+            recent,
+            waits,
+            mut answer,
+        } = walk.recent();
+        let Some(last) = recent.last() else {
+            return answer.put_error(0, Error::NotFound);
+        };
+
+        let first = self.ask(last, Format::FIRST, waits, budget, |good, budget| {
+            good.with_rule(pc, budget, |rule| answer.put(generation, rule))
+        });
+        match first {
+            Ok(()) => Ok(()),
+            Err(Error::Budget) => answer.put_error(generation, Error::Budget),
+            Err(error) => {
+                // A table that could not be read now has the first word when it can.
+                let generation = if error == Error::Fault { 0 } else { generation };
+
+                match self.ask_others(error, last, formats, pc, waits, budget) {
+                    Ok(rule) => {
+                        answer.put(generation, rule);
+                        Ok(())
+                    }
+                    Err(error) => answer.put_error(generation, error),
+                }
+            }
+        }
     }
 
     /// Makes the cache, if there is none. A walk can do without.
@@ -118,24 +162,23 @@ impl Registry {
         }
     }
 
-    /// The section whose text holds address `pc`: that of the last lookup, or else it becomes that.
-    /// `generation` was loaded before.
+    /// Makes the section whose text holds address `pc` the last one, unless that of the last lookup
+    /// is it. `generation` was loaded before.
     #[inline(always)]
-    fn last<'w>(
+    fn find_last(
         &self,
         generation: u64,
         pc: usize,
-        walk: &'w mut Walk<'_>,
+        walk: &mut Walk<'_>,
         budget: &mut Budget,
-    ) -> Result<&'w mut Last, Error> {
-        if walk.recent.at(generation, pc).is_none() {
-            self.open(generation, pc, walk, budget)?;
+    ) -> Result<(), Error> {
+        if walk.recent().recent.is_at(generation, pc) {
+            return Ok(());
         }
-        walk.recent.at(generation, pc).ok_or(Error::NotFound)
+        self.open(generation, pc, walk, budget)
     }
 
-    /// The same, from the tables of the other formats, after the first one has yielded an error:
-    /// what one table cannot say another one may. If none can, that is said which was more than
+    /// The rule from the tables of the other formats, after the first one has yielded an error: what one table cannot say another one may. If none can, that is said which was more than
     /// that there is nothing.
     #[inline(never)]
     fn ask_others(
@@ -151,7 +194,11 @@ impl Registry {
             if !formats.has(format) {
                 continue;
             }
-            match self.ask(last, format, pc, None, waits, budget) {
+            let rule = self.ask(last, format, waits, budget, |good, budget| {
+                good.with_rule(pc, budget, |rule| rule)
+            });
+
+            match rule {
                 Err(Error::NotFound) => {}
                 Err(error) if error != Error::Budget => {
                     if nothing == Error::NotFound {
@@ -174,14 +221,19 @@ impl Registry {
         walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        let (waits, formats) = (walk.waits, walk.formats);
-        let last = self.last(self.generation.load(Acquire), pc, walk, budget)?;
+        let formats = walk.formats();
+        self.find_last(self.generation.load(Acquire), pc, walk, budget)?;
+        let Lookups { recent, waits, .. } = walk.recent();
+        let last = recent.last().ok_or(Error::NotFound)?;
 
         for format in Format::ALL {
             if !formats.has(format) {
                 continue;
             }
-            let rule = self.ask(last, format, pc, Some(register), waits, budget);
+            let rule = self.ask(last, format, waits, budget, |good, budget| {
+                good.header
+                    .rule_of(register, &good.memory, good.base, pc, budget)
+            });
 
             if rule != Err(Error::NotFound) {
                 return rule;
@@ -190,17 +242,16 @@ impl Registry {
         Err(Error::NotFound)
     }
 
-    /// The same, from the table of one format; about a register, or about the frame pointer.
+    /// Lets `read` read the table of one format, if there is a good one.
     #[inline(always)]
-    fn ask(
+    fn ask<T>(
         &self,
         last: &mut Last,
         format: Format,
-        pc: usize,
-        register: Option<u32>,
         waits: &Cell<c_uint>,
         budget: &mut Budget,
-    ) -> Result<Rule, Error> {
+        read: impl FnOnce(Good<'_>, &mut Budget) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let Last { found, common } = last;
         let Some(table) = found.section.table(format) else {
             return Err(Error::NotFound);
@@ -210,18 +261,17 @@ impl Registry {
         if verdict.is_none() {
             *verdict = Some(self.examine_table(&found.section, format, table, waits, budget)?);
         }
-        let rule = match verdict {
-            Some(Verdict::Good(header)) => {
-                let memory = UserMemory::new(table.start(), waits);
-
-                match register {
-                    None => header.rule(common, &memory, table.start(), pc, budget),
-                    Some(register) => header.rule_of(register, &memory, table.start(), pc, budget),
-                }
-            }
+        let good = match verdict {
+            Some(Verdict::Good(header)) => Good {
+                header,
+                common,
+                memory: UserMemory::new(table.start(), waits),
+                base: table.start(),
+            },
             Some(Verdict::Disabled(malformed)) => return Err(Error::Malformed(*malformed)),
             None => return Err(Error::NotFound),
         };
+        let rule = read(good, budget);
 
         if let Err(Error::Malformed(malformed)) = rule {
             self.disable(&found.section, format, malformed);
@@ -244,19 +294,20 @@ impl Registry {
         };
 
         if section.is_absent() {
-            walk.nothing.set_absent(&section);
+            walk.nothing().set_absent(&section);
             return Err(Error::NotFound);
         }
-        let has = |format: &Format| section.table(*format).is_some() && walk.formats.has(*format);
+        let formats = walk.formats();
+        let has = |format: &Format| section.table(*format).is_some() && formats.has(*format);
         if !Format::ALL.iter().any(has) {
             let (start, end) = (section.text_start, section.text_end);
 
-            walk.nothing.set_failed(start, end, Error::NotFound);
+            walk.nothing().set_failed(start, end, Error::NotFound);
             return Err(Error::NotFound);
         }
         // Not at each lookup: there may be no memory, and to look for some takes long.
         self.make_cache();
-        walk.recent.set(generation, section);
+        walk.recent().recent.set(generation, section);
         Ok(())
     }
 

@@ -29,18 +29,17 @@ pub(crate) trait Abi: Arch {
         Some(word)
     }
 
-    /// A row's start, a number of `width` bytes, and the byte behind it.
-    fn start_and_info(head: [u8; 8], width: Width) -> (u32, u8) {
-        let bits = u32::from(width as u8).wrapping_mul(8);
-        let mask = u32::MAX.wrapping_shr(0u32.wrapping_sub(bits));
+    /// A row's start, a number of `width` bytes, and the byte behind it, from byte `at` on of
+    /// `bytes`. None if they are not all there.
+    #[inline(always)]
+    fn start_and_info(bytes: &[u8], at: usize, width: Width) -> Option<(u32, u8)> {
+        let start = match width {
+            Width::One => u32::from(*bytes.get(at)?),
+            Width::Two => u32::from(Self::u16(*bytes.get(at..)?.first_chunk()?)),
+            Width::Four => Self::u32(*bytes.get(at..)?.first_chunk()?),
+        };
 
-        if Self::BIG_ENDIAN {
-            let head = u64::from_be_bytes(head).rotate_left(bits);
-            (head as u32 & mask, (head >> 56) as u8)
-        } else {
-            let head = u64::from_le_bytes(head);
-            (head as u32 & mask, head.wrapping_shr(bits) as u8)
-        }
+        Some((start, *bytes.get(at.wrapping_add(width as usize))?))
     }
 }
 

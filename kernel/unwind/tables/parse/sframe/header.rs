@@ -171,6 +171,20 @@ impl<A: Abi> Header<A> {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
+        self.with_rule(reader, base, pc, budget, |rule| rule)
+    }
+
+    /// The same, but what `then` makes of the rule.
+    // What is done with a rule that is still in registers costs least.
+    #[inline(always)]
+    pub(crate) fn with_rule<R: Reader, T>(
+        &self,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        budget: &mut Budget,
+        then: impl FnOnce(Rule) -> T,
+    ) -> Result<T, Error> {
         budget.spend(Budget::FIND)?;
         let element = match reader.bisect(&self.index(base), pc) {
             Ok(element) => element,
@@ -179,19 +193,16 @@ impl<A: Abi> Header<A> {
         let function = Function::from_element(self, &element)?;
         if !function.holds(pc) {
             let rule = self.rule_of_hidden(reader, base, pc, &function, budget)?;
-            return Ok(rule);
+            return Ok(then(rule));
         }
 
-        let mut window = Window::new(self, reader);
-        window.open(function.rows)?;
         // The function holds `pc`, so this is below its size.
         let wanted = pc.wrapping_sub(function.start) as u32;
-        if let Some(rule) = quick::rule(&window, function.size, wanted) {
-            return Ok(rule);
+        if let Some(rule) = quick::rule(self, reader, &function, wanted, budget)? {
+            return Ok(then(rule));
         }
-        // Through a variable: `rule_in` would make the caller's result in memory, for both ways.
-        let rule = Self::rule_in(&mut window, pc, &function, budget)?;
-        Ok(rule)
+        let rule = self.rule_in(reader, pc, &function, budget)?;
+        Ok(then(rule))
     }
 
     /// The index, of the table that stands at address `base`.
@@ -236,17 +247,20 @@ impl<A: Abi> Header<A> {
     ) -> Result<Rule, Error> {
         let function = last.hidden(self, reader, base, pc, budget)?;
 
-        Self::rule_in(&mut Window::new(self, reader), pc, &function, budget)
+        self.rule_in(reader, pc, &function, budget)
     }
 
     /// The rule that holds at `pc` in the function that does, whatever it is like.
     #[inline(never)]
     fn rule_in<R: Reader>(
-        window: &mut Window<'_, A, R>,
+        &self,
+        reader: &R,
         pc: u64,
         function: &Function,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        Walk::start(function, window)?.rule_at(window, pc, budget)
+        let mut window = Window::new(self, reader);
+
+        Walk::start(function, &mut window)?.rule_at(&mut window, pc, budget)
     }
 }

@@ -32,6 +32,7 @@ pub(crate) enum Width {
 }
 
 impl Width {
+    #[inline(always)]
     fn from_code(code: u8) -> Option<Self> {
         match code {
             0 => Some(Self::One),
@@ -77,19 +78,16 @@ impl Attribute {
     /// The function is a signal trampoline.
     const SIGNAL: u8 = 1 << 7;
 
-    /// The number of rows in an attribute, whose first bytes `head` has. `None` if the rows are not
-    /// default ones with starts of one byte, or if anything else is said of them.
+    /// The number of rows, and the bytes of their starts, of the attribute at the start of `bytes`.
+    /// `None` if the rows are not default ones, or if anything else is said of them.
     #[inline(always)]
-    pub(super) fn rows_of_usual<A: Abi>(head: [u8; 8]) -> Option<u16> {
-        let (rows, rest) = if A::BIG_ENDIAN {
-            let head = u64::from_be_bytes(head);
-            ((head >> 48) as u16, head & 0x0000_ffff_ff00_0000)
-        } else {
-            let head = u64::from_le_bytes(head);
-            (head as u16, head & 0x0000_00ff_ffff_0000)
-        };
+    pub(super) fn usual<A: Abi>(bytes: &[u8]) -> Option<(u32, Width)> {
+        let [count_0, count_1, info, kind, block] = *bytes.first_chunk()?;
 
-        (rest == 0).then_some(rows)
+        if kind | block != 0 {
+            return None;
+        }
+        Some((A::u16([count_0, count_1]).into(), Width::from_code(info)?))
     }
 
     /// Decodes an attribute; an error comes with its place in it.
@@ -225,8 +223,17 @@ impl Row {
 pub(super) struct Lengths<A>(PhantomData<A>);
 
 impl<A: Abi> Lengths<A> {
-    pub(super) const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false);
+    const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false);
     const FLEXIBLE: &'static [u8; 256] = &Row::lengths::<A>(true);
+
+    /// That of a row of a default function.
+    #[inline(always)]
+    pub(super) fn of_default(info: u8) -> usize {
+        // There is a length for each byte.
+        Self::DEFAULT
+            .get(usize::from(info))
+            .map_or(0, |length| usize::from(*length))
+    }
 }
 
 /// How far the rows of a function have been stepped through.
@@ -290,7 +297,9 @@ impl Walk {
         let at = self.next;
         let width = self.attribute.width as usize;
         let head = window.peek(at, width.wrapping_add(1), Reason::RowEnd)?;
-        let (start, info) = A::start_and_info(head, self.attribute.width);
+        let Some((start, info)) = A::start_and_info(&head, 0, self.attribute.width) else {
+            return Err(window.error(Reason::RowEnd, at));
+        };
         if start < self.least {
             return Err(window.error(Reason::RowOrder, at));
         }
@@ -338,55 +347,6 @@ impl Walk {
         ))
     }
 
-    /// Steps over the rows that are in the window and at or below `wanted`, as long as they are
-    /// good; yields the last one.
-    #[inline(never)]
-    fn pass<A: Abi, R: Reader>(&mut self, window: &Window<'_, A, R>, wanted: u32) -> Option<Row> {
-        // A loop for each width: most of the work of a long function is in it.
-        match self.attribute.width {
-            Width::One => self.pass_starts(window, wanted, Width::One),
-            Width::Two => self.pass_starts(window, wanted, Width::Two),
-            Width::Four => self.pass_starts(window, wanted, Width::Four),
-        }
-    }
-
-    /// The same, with starts of `width`, which is that of the attribute.
-    #[inline(always)]
-    fn pass_starts<A: Abi, R: Reader>(
-        &mut self,
-        window: &Window<'_, A, R>,
-        wanted: u32,
-        width: Width,
-    ) -> Option<Row> {
-        let (bytes, first, last) = window.heads(self.next, (width as usize).wrapping_add(1))?;
-        let (mut at, mut left, mut least) = (first, self.left, self.least);
-        let mut found = None;
-
-        while left != 0 && at <= last {
-            let (start, info) = A::start_and_info(*bytes.get(at..)?.first_chunk()?, width);
-            let length = *self.lengths.get(usize::from(info))?;
-            if start > wanted || start < least || length == 0 {
-                break;
-            }
-            found = Some(at);
-            at = at.wrapping_add(width as usize).wrapping_add(length.into());
-            // Cannot wrap: it is at or below `wanted`, which is below the end.
-            least = start.wrapping_add(1);
-            left = left.wrapping_sub(1);
-        }
-
-        let before = self.next;
-        let from_first = |at: usize| before.wrapping_add(at.wrapping_sub(first) as u64);
-        (self.next, self.left, self.least) = (from_first(at), left, least);
-        let found = found?;
-        let (start, info) = A::start_and_info(*bytes.get(found..)?.first_chunk()?, width);
-        Some(Row {
-            start,
-            info,
-            at: from_first(found.wrapping_add(width as usize).wrapping_add(1)),
-        })
-    }
-
     /// The last row at or below `wanted`, which is below the end.
     fn scan<A: Abi, R: Reader>(
         &mut self,
@@ -394,31 +354,18 @@ impl Walk {
         wanted: u32,
         budget: &mut Budget,
     ) -> Result<Option<Row>, Error> {
-        // Bytes of a row's start and its information byte.
-        let head = (self.attribute.width as usize).wrapping_add(1);
         let mut found = None;
 
-        loop {
-            let left = self.left;
-
-            found = self.pass(window, wanted).or(found);
-            // So few rows fit into the window that they may be paid for later.
-            budget.spend(left.wrapping_sub(self.left))?;
-            if self.left == 0 {
-                return Ok(found);
-            }
-            budget.spend(Budget::READ)?;
-            if window.move_to(self.next, head, Reason::RowEnd)? {
-                continue;
-            }
-            // This one is above `wanted`, or wrong.
+        while self.left != 0 {
+            budget.spend(Budget::STEP)?;
             let row = self.step(window)?;
             if row.start > wanted {
                 self.check_start(window, &row)?;
-                return Ok(found);
+                break;
             }
             found = Some(row);
         }
+        Ok(found)
     }
 
     /// The rule that holds at address `pc`, which the function must hold: that of the last row at
@@ -488,7 +435,7 @@ impl<A: Abi, R: Reader> Rows<'_, A, R> {
         if self.walk.left == 0 {
             return Ok(None);
         }
-        budget.spend(1)?;
+        budget.spend(Budget::STEP)?;
         let row = self.walk.step(&mut self.window)?;
         self.walk.check_start(&self.window, &row)?;
         Ok(Some(row))

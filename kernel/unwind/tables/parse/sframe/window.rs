@@ -16,8 +16,6 @@ use super::{
 
 /// Bytes of rows that are read at once.
 const SIZE: usize = 120;
-/// Bytes of a function's attribute and rows that are read at first: most functions have less.
-pub(super) const FIRST: usize = 40;
 /// Bytes that can be looked at without knowing how many there are.
 const PEEK: usize = 8;
 
@@ -54,36 +52,6 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         }
     }
 
-    /// Reads the first bytes of a function's attribute and rows, which are said to be at byte `at`
-    /// of the rows. If none are there, the window is empty.
-    #[inline(always)]
-    pub(super) fn open(&mut self, at: u32) -> Result<(), Error> {
-        let at = u64::from(at);
-        let filled = (self.len.saturating_sub(at) as usize).min(FIRST);
-
-        if let Some(bytes) = self
-            .bytes
-            .get_mut(..filled)
-            .filter(|bytes| !bytes.is_empty())
-        {
-            self.reader.read(self.base.saturating_add(at), bytes)?;
-        }
-        // INVARIANT: Just read; `filled` is at most `FIRST`.
-        (self.start, self.filled) = (at, filled);
-        Ok(())
-    }
-
-    /// How many bytes the window has.
-    pub(super) fn filled(&self) -> usize {
-        self.filled
-    }
-
-    /// The bytes of the window from byte `at` on; behind its end they have no meaning.
-    #[inline(always)]
-    pub(super) fn at(&self, at: usize) -> Option<[u8; PEEK]> {
-        self.bytes.get(at..)?.first_chunk().copied()
-    }
-
     /// Whether the rows have bytes `at..at + len`.
     pub(super) fn has(&self, at: u64, len: usize) -> bool {
         at.saturating_add(len as u64) <= self.len
@@ -99,7 +67,9 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
-    /// Bytes from `at` on, of which only the first `len` are of the rows.
+    /// Bytes from `at` on, of which only the first `len` are of the rows; `reason` is the error if
+    /// the rows have no such bytes.
+    #[inline]
     pub(super) fn peek(
         &mut self,
         at: u64,
@@ -110,25 +80,14 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
-    /// The bytes of the window, where in them byte `at` of the rows is, and the last place where
-    /// something of `len` bytes may start. `None` if it has no `len` bytes from `at` on.
-    #[inline(always)]
-    pub(super) fn heads(&self, at: u64, len: usize) -> Option<(&[u8; SIZE + PEEK], usize, usize)> {
-        let first = usize::try_from(at.checked_sub(self.start)?).ok()?;
-        let last = self.filled.checked_sub(len)?.min(SIZE);
-
-        (first <= last).then_some((&self.bytes, first, last))
-    }
-
     /// Makes sure that the window has bytes `at..at + len` of the rows; `reason` is the error if
-    /// there are not so many. Tells whether it has moved.
+    /// there are not so many.
     #[inline]
-    pub(super) fn move_to(&mut self, at: u64, len: usize, reason: Reason) -> Result<bool, Error> {
+    fn move_to(&mut self, at: u64, len: usize, reason: Reason) -> Result<(), Error> {
         if at.wrapping_sub(self.start).saturating_add(len as u64) <= self.filled as u64 {
-            return Ok(false);
+            return Ok(());
         }
-        self.fill(at, len, reason)?;
-        Ok(true)
+        self.fill(at, len, reason)
     }
 
     /// Moves the window to byte `at` of the rows; `reason` is the error if there are not `len`.

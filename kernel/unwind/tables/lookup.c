@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lookups of addresses in the tables of the current process, and the memory of them.
+ */
+#include <linux/kernel.h>
+#include <linux/uaccess.h>
+#include <linux/unwind_tables.h>
+
+/*
+ * Keep an answer for other stacks. A stack is interrupted at another address each time,
+ * but callers come again: the older one of two that share a pair goes to the second slot,
+ * which is all that what is no caller may take. Others may write at the same time: see
+ * unwind_tables_cached().
+ */
+static void remember(const struct unwind_tables_walk *walk, unsigned long ip)
+{
+	u64 tag = unwind_tables_tag(walk, walk->answer.generation, ip);
+	struct unwind_tables_slot *slot = &walk->cache[unwind_tables_place(tag)];
+
+	if (walk->caller) {
+		WRITE_ONCE(slot[1].check, READ_ONCE(slot[0].check));
+		WRITE_ONCE(slot[1].rule, READ_ONCE(slot[0].rule));
+	} else {
+		slot++;
+	}
+	WRITE_ONCE(slot->check, tag ^ walk->answer.rule);
+	WRITE_ONCE(slot->rule, walk->answer.rule);
+}
+
+u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
+{
+	might_fault();
+	/* A read that may wait allows it for itself: see wait.h. */
+	pagefault_disable();
+	walk->error = __unwind_tables_lookup(ip, walk);
+	pagefault_enable();
+	walk->lookups++;
+	walk->caller_lookups += walk->caller;
+
+	if (unlikely(!walk->cache))
+		/* The first lookup of a process has made it. */
+		walk->cache = READ_ONCE(walk->tables->cache);
+	if (likely(walk->answer.generation) && likely(walk->cache))
+		remember(walk, ip);
+	walk->asked = walk->answer.rule ? UNWIND_TABLES_NOT_ASKED : ip;
+
+	return walk->answer.rule;
+}
+
+int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
+			 struct unwind_tables_walk *walk)
+{
+	u64 rule = 0;
+
+	/* Most often of a program without any table. */
+	if (unwind_tables_is_nothing(walk, ip))
+		return walk->nothing.error;
+	if (ip != walk->asked) {
+		if (likely(walk->cache))
+			rule = unwind_tables_cached(walk, ip);
+		if (!rule)
+			rule = unwind_tables_ask(ip, walk);
+		if (rule)
+			return __unwind_tables_unpack(rule, frame);
+	}
+	/* Its section may have gone when it is asked for again. */
+	walk->asked = UNWIND_TABLES_NOT_ASKED;
+	*frame = walk->frame;
+	return walk->error;
+}
+
+int unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
+				  struct unwind_user_frame *frame,
+				  struct unwind_tables_walk *walk)
+{
+	int ret;
+
+	might_fault();
+	pagefault_disable();
+	ret = __unwind_tables_lookup_register(ip, reg, frame, walk);
+	pagefault_enable();
+	walk->lookups++;
+
+	return ret;
+}
