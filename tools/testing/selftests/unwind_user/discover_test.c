@@ -3,7 +3,7 @@
  * Tables that nobody registers: what the kernel finds in what a process has
  * mapped, what it remembers, and what it makes of objects that lie.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <linux/falloc.h>
 #include <linux/userfaultfd.h>

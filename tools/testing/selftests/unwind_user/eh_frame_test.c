@@ -3,7 +3,7 @@
  * Stacks by .eh_frame: what a table may say, together with one of SFrame, and
  * tables that mean no good. RACE_SECONDS says how long a table changes.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include "tables.h"
 #include "scene.h"

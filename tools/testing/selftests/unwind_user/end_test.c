@@ -3,7 +3,7 @@
  * How stacks end, each way there is, as a perf record says it, a trace event, and
  * the counters of all.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * What exec registers, with programs that are made here. They are stopped
  * before their first instruction, and looked at.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <asm/unistd.h>
 

@@ -3,7 +3,7 @@
  * Each operation with each allocation and each copy failing on its way: what is
  * registered afterwards is what the operation says, entirely.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <signal.h>
 

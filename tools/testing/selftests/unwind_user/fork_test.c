@@ -4,7 +4,7 @@
  * copy, if only once either changes something; threads and children that share
  * memory have the same.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <pthread.h>
 #include <sched.h>

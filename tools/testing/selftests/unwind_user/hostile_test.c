@@ -4,7 +4,7 @@
  * in circles, change under it, or never arrive. RACE_SECONDS says how long those
  * tests take that have no end of their own.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <linux/userfaultfd.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
  *
  * JIT_SECONDS says how long that takes.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

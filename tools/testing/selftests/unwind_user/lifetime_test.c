@@ -3,7 +3,7 @@
  * A registration ends when any of its text or table is unmapped, however that
  * is done, and by nothing else that happens to memory.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <sys/ipc.h>
 #include <sys/shm.h>

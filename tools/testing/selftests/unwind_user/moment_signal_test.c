@@ -3,7 +3,7 @@
  * Samples inside signal delivery and rt_sigreturn() have the stack of before, or
  * none: both replace the user registers before the return to user space.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <sys/ioctl.h>
 

@@ -3,7 +3,7 @@
  * The moment that a stack belongs to: samples inside exec and exit, of another
  * task, have the stack that made the system call, or none.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <linux/elf.h>
 #include <poll.h>

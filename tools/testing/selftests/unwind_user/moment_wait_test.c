@@ -3,7 +3,7 @@
  * Stacks of a task whose memory never comes: a task that ends does not wait, and
  * a task that waits keeps nobody else from going on.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <linux/elf.h>
 #include <linux/userfaultfd.h>

@@ -3,7 +3,7 @@
  * What administrators see: trace events, a quiet log, and the memory that
  * registrations cost.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <sched.h>
 #include <sys/mount.h>

@@ -2,7 +2,7 @@
 /*
  * /proc/PID/unwind_tables: what it says, and to whom.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>

@@ -14,7 +14,7 @@
  * Beside that, two threads meet a malformed table at the same moment, many times:
  * there is one verdict.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <linux/userfaultfd.h>
 #include <poll.h>

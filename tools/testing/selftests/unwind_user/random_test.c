@@ -11,7 +11,7 @@
  * It says the seed of its choices, and takes it from RANDOM_SEED. What happens at
  * the same time is another each time, though. RANDOM_SECONDS says how long it takes.
  */
-#include "../kselftest.h"
+#include "kselftest.h"
 
 #include <grp.h>
 #include <sys/random.h>

@@ -3,7 +3,7 @@
  * What the walker may read, and where it has to end: return addresses and CFAs
  * that cannot be, stacks that end, other stacks and other memory, and guesses.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <sys/auxv.h>
 

@@ -2,7 +2,7 @@
 /*
  * prctl(PR_UNWIND_TABLES): what it refuses, and what it says of what it took.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <linux/capability.h>
 #include <pthread.h>

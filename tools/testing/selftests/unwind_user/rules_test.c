@@ -2,7 +2,7 @@
 /*
  * All that a rule may say, each on a stack that fits that alone.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <signal.h>
 

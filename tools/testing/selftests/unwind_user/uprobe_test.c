@@ -11,7 +11,7 @@
 #include <linux/elf.h>
 #include <linux/hw_breakpoint.h>
 
-#include "../kselftest.h"
+#include "kselftest.h"
 #include "sampler.h"
 #include "uprobe.h"
 

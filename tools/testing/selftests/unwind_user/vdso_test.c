@@ -13,7 +13,7 @@
 #include <linux/prctl.h>
 #include <linux/unwind_tables.h>
 
-#include "../kselftest.h"
+#include "kselftest.h"
 #include "chain.h"
 #include "sampler.h"
 #include "../vDSO/parse_vdso.h"

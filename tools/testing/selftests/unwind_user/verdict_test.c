@@ -3,7 +3,7 @@
  * What the walker makes of registered tables, and what becomes known of them:
  * sampled stacks of a leaf that has no frame.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <linux/hw_breakpoint.h>
 

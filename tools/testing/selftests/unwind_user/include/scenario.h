@@ -6,7 +6,7 @@
 #ifndef SCENARIO_H
 #define SCENARIO_H
 
-#include "../kselftest.h"
+#include "kselftest.h"
 #include "chain.h"
 #include "sampler.h"
 
