@@ -6,7 +6,11 @@
 #include "kselftest_harness.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
+#include <limits.h>
 #include <linux/limits.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "compat.h"
 #include "tables.h"

@@ -5,6 +5,13 @@
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tables.h"
 #include "scene.h"
 #include "eh_frame.h"

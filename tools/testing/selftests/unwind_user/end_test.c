@@ -5,12 +5,19 @@
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "scene_fixture.h"
+#include "compat_calls.h"
 #include "hostile.h"
 
 #define COUNTERS	"/sys/kernel/debug/unwind_user/ends"
@@ -261,30 +268,6 @@ TEST_F(scene, budget)
 	EXPECT_EQ(2, CHAIN.nr);
 	EXPECT_END(BUDGET, false);
 }
-
-/* Touch a page in code of 32 bits; all that it uses is below 4 GiB. */
-void touch_in_32_bits(unsigned int code, unsigned int stack);
-asm("	.text\n"
-"	.globl	touch_in_32_bits\n"
-"	.type	touch_in_32_bits, @function\n"
-"touch_in_32_bits:\n"
-"	push	%rbp\n"
-"	push	%rbx\n"
-"	mov	%rsp, %rbx\n"
-"	mov	%rbx, 8(%rsi)\n"	/* for the way back */
-"	lea	1f(%rip), %rax\n"
-"	mov	%rax, (%rsi)\n"
-"	mov	%esi, %esp\n"
-"	xor	%ebp, %ebp\n"
-"	pushq	$0x23\n"
-"	mov	%edi, %eax\n"
-"	push	%rax\n"
-"	lretq\n"
-"1:	mov	8(%rsi), %rsp\n"
-"	pop	%rbx\n"
-"	pop	%rbp\n"
-"	ret\n"
-"	.size	touch_in_32_bits, . - touch_in_32_bits\n");
 
 TEST_F(scene, unsupported)
 {

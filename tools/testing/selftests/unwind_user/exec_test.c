@@ -6,8 +6,19 @@
 #include "kselftest_harness.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
+#include "compat_calls.h"
 #include "program.h"
 
 /* What this program is told to say what it has registered itself, as its status. */
@@ -326,20 +337,14 @@ TEST_F(exec, a_program_of_32_bits)
 
 /* --- System calls of other word sizes --- */
 
-/* As programs of 32 bits call. */
-static int int80(int number)
-{
-	int ret;
-
-	asm volatile("int $0x80" : "=a" (ret)
-		     : "a" (number), "b" (PR_UNWIND_TABLES), "c" (PR_UNWIND_TABLES_ENUMERATE),
-		       "d" (0), "S" (0), "D" (sizeof(struct unwind_table))
-		     : "memory", "r8", "r9", "r10", "r11");
-	return ret;
-}
-
 #define INT80_GETPID	20
 #define INT80_PRCTL	172
+
+static int enumerate_by_int80(void)
+{
+	return int80(INT80_PRCTL, PR_UNWIND_TABLES, PR_UNWIND_TABLES_ENUMERATE, 0, 0,
+		     sizeof(struct unwind_table));
+}
 
 TEST_F(exec, a_call_of_32_bits)
 {
@@ -347,7 +352,7 @@ TEST_F(exec, a_call_of_32_bits)
 	int status;
 
 	if (!pid)
-		_exit(int80(INT80_GETPID) == getpid() ? -int80(INT80_PRCTL) : 255);
+		_exit(int80(INT80_GETPID, 0, 0, 0, 0, 0) == getpid() ? -enumerate_by_int80() : 255);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	/* Without them, int $0x80 is a general protection fault. */
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)

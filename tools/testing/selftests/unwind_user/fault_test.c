@@ -5,7 +5,13 @@
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "faults.h"

@@ -5,7 +5,13 @@
  */
 #include "kselftest_harness.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "moment_fixture.h"
 
@@ -29,7 +35,7 @@ static void take_signal(void *handler, int flags)
 
 static void kill_self(void)
 {
-	ready();
+	child_ready();
 	moment_call(__NR_kill, getpid(), SIGUSR1);
 	_exit(0);
 }
@@ -51,7 +57,7 @@ TEST_F(moment, signal_delivery)
 {
 	ASSERT_TRUE(start(self, signal_ready));
 	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }
@@ -69,7 +75,7 @@ static void read_ready(void)
 	const struct iovec iov = { &byte, 1 };
 
 	take_signal(on_signal, SA_RESTART);
-	ready();
+	child_ready();
 	_exit(moment_call(__NR_readv, input[0], &iov, 1) != 1);
 }
 
@@ -79,7 +85,7 @@ TEST_F(moment, signal_delivery_in_a_system_call_that_is_restarted)
 	ASSERT_EQ(0, pipe2(input, O_CLOEXEC));
 	ASSERT_TRUE(start(self, read_ready));
 	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_TRUE(waits_in(self->pid, self->tid, __NR_readv));
 	EXPECT_EQ(0, kill(self->pid, SIGUSR1));
 	for (int i = 0; i < 10000 && !has_records(&self->one); i++)
@@ -107,7 +113,7 @@ TEST_F(moment, inside_signal_delivery)
 {
 	ASSERT_TRUE(start(self, signal_far_ready));
 	ASSERT_EQ(0, event_open(&self->one, "exceptions/page_fault_kernel", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_LE(1, samples_without_stack(&self->one));
 }
@@ -138,7 +144,7 @@ TEST_F(moment, signal_return)
 {
 	ASSERT_TRUE(start(self, signal_ready));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_rt_sigreturn", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_TRUE(is_restorer_stack(&self->one, moment_ip));
 }
@@ -148,7 +154,7 @@ TEST_F(moment, signal_return_to_another_place)
 {
 	ASSERT_TRUE(start(self, signal_edited_ready));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_rt_sigreturn", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_TRUE(is_restorer_stack(&self->one, moment_behind));
 }
@@ -162,7 +168,7 @@ TEST_F(moment, after_signal_return_to_another_place)
 	ASSERT_EQ(0, event_open(&self->one, "raw_syscalls/sys_exit", self->tid, -1));
 	/* rt_sigreturn() has no number any more by then. */
 	ASSERT_EQ(0, ioctl(self->one.fd, PERF_EVENT_IOC_SET_FILTER, "id == -1"));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	ASSERT_EQ(2, records(&self->one, all, MAX_RECORDS));
 	EXPECT_EQ(PERF_RECORD_SAMPLE, all[0].type);

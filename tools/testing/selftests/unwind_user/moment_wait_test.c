@@ -5,11 +5,18 @@
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/elf.h>
 #include <linux/userfaultfd.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "moment_fixture.h"
 
@@ -65,7 +72,7 @@ static int end_traced(struct _test_data_moment *self, bool *stopped)
 	int status, fd;
 
 	*stopped = false;
-	if (ptrace(PTRACE_SEIZE, self->pid, NULL, PTRACE_O_TRACEEXIT) || !let_go())
+	if (ptrace(PTRACE_SEIZE, self->pid, NULL, PTRACE_O_TRACEEXIT) || !child_go())
 		return -1;
 	for (int i = 0; i < PATIENCE * 100; i++, usleep(10000)) {
 		if (waitpid(self->pid, &status, WNOHANG) != self->pid)
@@ -157,7 +164,7 @@ static void probed_ready(void)
 {
 	char *area = make_never();
 
-	ready();
+	child_ready();
 	probed_exit(area, area + 4096);
 }
 
@@ -191,7 +198,7 @@ TEST_F_TIMEOUT(moment, probe_that_waits_for_ever, 4 * PATIENCE)
 		SKIP(return, "no uprobes; see config");
 	}
 	ASSERT_EQ(0, error);
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_TRUE(waits_for_ever(self));
 
 	other = fork();

@@ -13,14 +13,24 @@
  */
 #include "kselftest.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "random.h"
 #include "random_act.h"
-#include "random_stack.h"
-#include "random_object.h"
 
 /* Who has no rights. */
 #define NOBODY		65534

@@ -5,7 +5,12 @@
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "scene_fixture.h"
 

@@ -4,9 +4,17 @@
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tables.h"
 

@@ -5,6 +5,7 @@
 #include "kselftest_harness.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "scene_fixture.h"
 
@@ -443,19 +444,19 @@ static unsigned int steps, wrong_steps;
 
 static void on_step(int number, siginfo_t *info, void *data)
 {
-	unsigned long ip = ((ucontext_t *)data)->uc_mcontext.gregs[REG_RIP], dummy;
+	unsigned long ip = ((ucontext_t *)data)->uc_mcontext.gregs[REG_RIP];
 	struct chain *chain = &stepped->chain;
 	const char *error;
 	unsigned int i;
 
 	if (ip < (unsigned long)plt || ip >= (unsigned long)plt + PAGE)
 		return;
-	asm volatile("syscall" : "=a" (dummy) : "0" (__NR_getppid) : "rcx", "r11", "memory");
+	getppid_in_frame();
 	error = sampler_chain(&stepped->sampler, chain);
-	/* The handler, the restorer, the stub and its caller; who called that is not known. */
+	/* What samples, the handler, the restorer, the stub and its caller, and no more. */
 	for (i = 0; !error && i < chain->nr && chain->ips[i] != ip; i++)
 		;
-	if (error || i != 2 || i + 1 >= chain->nr ||
+	if (error || i != 3 || i + 1 >= chain->nr ||
 	    chain->ips[i + 1] != (unsigned long)call_in_steps_return) {
 		ksft_print_msg("plt + 0x%lx: %s\n", ip - (unsigned long)plt, error ?: "wrong");
 		wrong_steps++;

@@ -5,7 +5,12 @@
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
 #include <linux/hw_breakpoint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "forget.h"

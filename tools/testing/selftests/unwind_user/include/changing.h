@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A table that another thread rewrites while stacks are sampled. RACE_SECONDS says
- * for how long. After scene.h.
+ * for how long.
  */
 #ifndef CHANGING_H
 #define CHANGING_H
 
-#include <pthread.h>
-#include <time.h>
+#include "scene.h"
 
 struct changing {
 	struct scene *scene;
@@ -24,69 +23,13 @@ struct changing {
 	unsigned long samples, whole;
 };
 
-/* Write what may be a table, and what is none. */
-static inline void *changing_write(void *data)
-{
-	struct changing *changing = data;
-	unsigned int seed = 1;
-
-	while (!__atomic_load_n(&changing->stop, __ATOMIC_RELAXED)) {
-		int what = rand_r(&seed) % 64;
-		size_t at = rand_r(&seed) % changing->len;
-
-		if (what && at - changing->header < changing->header_len)
-			continue;
-		__atomic_store_n(&changing->scene->table[at], rand_r(&seed), __ATOMIC_RELAXED);
-		/* Some stacks are whole. */
-		if (++changing->writes % 64 == 0)
-			usleep(1000);
-	}
-	return NULL;
-}
-
-/* Whether a stack can be one. */
-static inline const char *changing_judge(const struct scene *scene, unsigned int frames)
-{
-	const struct chain *chain = &scene->chain;
-
-	if (chain->nr > frames)
-		return "too many frames";
-	if (chain->ips[0] != scene->frame.regs.ip + SCENE_SYSCALL)
-		return "another topmost frame";
-	for (unsigned int i = 1; i < chain->nr; i++) {
-		if (chain->ips[i] >> 56)
-			return "not an address";
-	}
-	return NULL;
-}
-
-/* Sample the scene while its table changes; NULL or what is wrong. Then it is as before. */
-static inline const char *changing_sample(struct changing *changing)
-{
-	const char *wanted = getenv("RACE_SECONDS"), *error = NULL;
-	time_t end = time(NULL) + (wanted ? atoi(wanted) : 5);
-	struct scene *scene = changing->scene;
-	static unsigned char good[PAGE];
-	pthread_t thread;
-
-	memcpy(good, scene->table, sizeof(good));
-	changing->stop = false;
-	if (pthread_create(&thread, NULL, changing_write, changing))
-		return "no thread";
-	/* However slow this is, some must have been hit. */
-	while (!error && (time(NULL) < end || changing->samples < 100)) {
-		error = scene_sample(scene) ?: changing_judge(scene, changing->frames);
-		changing->whole += scene->chain.nr == changing->frames;
-		if (changing->samples++ % 4 == 0)
-			memcpy(scene->table, good, sizeof(good));
-	}
-	__atomic_store_n(&changing->stop, true, __ATOMIC_RELAXED);
-	if (pthread_join(thread, NULL))
-		error = "the thread does not end";
-	memcpy(scene->table, good, sizeof(good));
-	ksft_print_msg("%lu stacks, %lu whole, %lu bytes written\n", changing->samples,
-		       changing->whole, changing->writes);
-	return error;
-}
+/**
+ * changing_sample() - Sample the stack while its table changes. Then the table is as
+ *   before.
+ * @changing: what changes, and the counts
+ *
+ * Return: NULL, or what is wrong
+ */
+const char *changing_sample(struct changing *changing);
 
 #endif /* CHANGING_H */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Scenes whose functions are described by .eh_frame: a table is made by hand.
- * After scene.h.
  */
 #ifndef EH_FRAME_H
 #define EH_FRAME_H
+
+#include "scene.h"
 
 /* Where in a scene's table things are, in bytes. */
 #define EH_CIE		0
@@ -48,70 +49,47 @@ struct eh_fde {
 
 #define EH_FDE_HEAD	offsetof(struct eh_fde, program)
 
-/* Where the next FDE is going to stand. */
-static inline struct eh_fde *eh_next(struct scene *scene)
-{
-	unsigned char *at = scene->table + EH_FDES;
+/**
+ * eh_next() - Find where the next FDE is going to stand.
+ * @scene: the stack
+ *
+ * Return: its address
+ */
+struct eh_fde *eh_next(struct scene *scene);
 
-	while (((struct eh_fde *)at)->length)
-		at += 4 + ((struct eh_fde *)at)->length;
-	return (struct eh_fde *)at;
-}
+/**
+ * eh_header() - Find the header.
+ * @scene: the stack
+ *
+ * Return: the header in its table
+ */
+struct eh_header *eh_header(struct scene *scene);
 
-static inline struct eh_header *eh_header(struct scene *scene)
-{
-	return (struct eh_header *)(scene->table + EH_HEADER);
-}
+/**
+ * eh_no_rules() - Start the table anew: it has no functions, and the CFA is at RSP + 8 in
+ *   the CIEs.
+ * @scene: the stack
+ */
+void eh_no_rules(struct scene *scene);
 
-/* Start a table anew: it has no functions yet. The CFA is at rsp + 8 in the CIEs. */
-static inline void eh_no_rules(struct scene *scene)
-{
-	static const unsigned char cies[2][64] = {
-		{ 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
-		  DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1 },
-		{ 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 'S', 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
-		  DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1 },
-	};
+/**
+ * eh_add() - Add a function.
+ * @scene: the stack
+ * @cie: the offset of its CIE
+ * @program: the program of its FDE
+ * @len: the program's length
+ *
+ * Return: the FDE
+ */
+struct eh_fde *eh_add(struct scene *scene, unsigned int cie, const void *program, size_t len);
 
-	memset(scene->table, 0, EH_FDES + 4);
-	memcpy(scene->table + EH_CIE, cies[0], sizeof(cies[0]));
-	memcpy(scene->table + EH_SIGNAL_CIE, cies[1], sizeof(cies[1]));
-	*eh_header(scene) = (struct eh_header){ 1, 0xff, 0x03, 0x3b };
-}
-
-/* The next function, with the program of its FDE and the place of its CIE. */
-static inline struct eh_fde *eh_add(struct scene *scene, unsigned int cie, const void *program,
-				    size_t len)
-{
-	struct eh_header *header = eh_header(scene);
-	struct eh_fde *fde = eh_next(scene);
-	unsigned long start = scene_function(scene, header->count);
-
-	/* Up to a multiple of 4 with NOP, as assemblers do, and no further one yet. */
-	memset(fde, 0, EH_FDE_HEAD + len + 8);
-	fde->length = ((EH_FDE_HEAD + len + 3) & ~3UL) - 4;
-	fde->cie = (unsigned char *)&fde->cie - scene->table - cie;
-	fde->start = start - (unsigned long)&fde->start;
-	fde->size = FUNCTION_SIZE;
-	memcpy(fde->program, program, len);
-	header->index[header->count].start = start - (unsigned long)header;
-	header->index[header->count].fde = (unsigned char *)fde - (unsigned char *)header;
-	header->count++;
-	return fde;
-}
-
-/* The same table of a scene, as one of .eh_frame; returns 0 or a negative errno. */
-static inline int eh_register(struct scene *scene)
-{
-	int error = do_unregister(&scene->ranges);
-
-	if (error)
-		return error;
-	scene->ranges.format = UNWIND_TABLE_EH_FRAME;
-	scene->ranges.header = (unsigned long)eh_header(scene);
-	eh_no_rules(scene);
-	return do_register(&scene->ranges);
-}
+/**
+ * eh_register() - Register the table of a synthetic stack as one of .eh_frame.
+ * @scene: the stack
+ *
+ * Return: 0 or a negative errno
+ */
+int eh_register(struct scene *scene);
 
 #define EH_CFI(...) ({							\
 	static const unsigned char program[] = { __VA_ARGS__ };		\

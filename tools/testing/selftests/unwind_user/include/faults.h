@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Allocations and copies of the kernel's that fail, where it is built for that.
- *
- * After tables.h.
  */
 #ifndef FAULTS_H
 #define FAULTS_H
+
+#include <stdbool.h>
 
 #define FAILSLAB	"/sys/kernel/debug/failslab/"
 #define FAIL_USERCOPY	"/sys/kernel/debug/fail_usercopy/"
@@ -13,66 +13,40 @@
 /* Why tests are skipped. */
 #define NO_FAULTS	"no fault injection, or debugfs is not mounted: errno %d; see config"
 
-/* Say how often they fail, of those tasks that want it; 0 or a negative errno. */
-static inline int faults_set(const char *percent, const char *ignore_waiting)
-{
-	const struct {
-		const char *path, *value;
-	} settings[] = {
-		{ FAILSLAB "ignore-gfp-wait", ignore_waiting },
-		{ FAILSLAB "task-filter", "Y" },
-		{ FAILSLAB "times", "-1" },
-		{ FAILSLAB "verbose", "0" },
-		{ FAILSLAB "probability", percent },
-		{ FAIL_USERCOPY "task-filter", "Y" },
-		{ FAIL_USERCOPY "times", "-1" },
-		{ FAIL_USERCOPY "verbose", "0" },
-		{ FAIL_USERCOPY "probability", percent },
-	};
-	int error = 0;
+/**
+ * faults_on() - Let allocations and copies fail, of those tasks that want it.
+ * @percent: how often
+ *
+ * Return: 0 or a negative errno
+ */
+int faults_on(const char *percent);
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(settings) && !error; i++)
-		error = write_string(settings[i].path, settings[i].value);
-	return error;
-}
+/**
+ * faults_off() - Let nothing fail any more.
+ *
+ * Return: 0 or a negative errno
+ */
+int faults_off(void);
 
-static inline int faults_on(const char *percent)
-{
-	return faults_set(percent, "N");
-}
+/**
+ * want_faults() - Say whether this thread, and those that it makes, want faults.
+ * @wish: whether they do
+ */
+void want_faults(bool wish);
 
-static inline int faults_off(void)
-{
-	return faults_set("0", "Y");
-}
+/**
+ * fault_arm() - Let one allocation or copy of this thread fail.
+ * @fd: its fail-nth file
+ * @n: which one, from now on
+ */
+void fault_arm(int fd, int n);
 
-/* Whether this thread, and those that it makes, want faults. */
-static inline void want_faults(bool wish)
-{
-	/* This may fail itself. */
-	while (write_string("/proc/thread-self/make-it-fail", wish ? "1" : "0"))
-		;
-}
-
-/* Let this thread's nth allocation or copy from now on fail. */
-static inline void fault_arm(int fd, int n)
-{
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%d", n);
-
-	assert(write(fd, text, len) == len);
-}
-
-/* Whether one has failed. */
-static inline bool fault_happened(int fd)
-{
-	char text[16] = "";
-	ssize_t len = pread(fd, text, sizeof(text) - 1, 0);
-
-	/* If it is this copy that fails, none before did. */
-	while (write(fd, "0", 1) != 1)
-		;
-	return len > 0 && !atoi(text);
-}
+/**
+ * fault_happened() - Find out whether one has failed.
+ * @fd: the thread's fail-nth file
+ *
+ * Return: whether one has
+ */
+bool fault_happened(int fd);
 
 #endif /* FAULTS_H */

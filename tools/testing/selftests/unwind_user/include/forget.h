@@ -1,39 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Stacks of which the kernel remembers nothing.
- *
- * For programs with a C library or without; after <unistd.h> and <sys/mman.h> there.
  */
 #ifndef FORGET_H
 #define FORGET_H
 
-#include <linux/prctl.h>
-#include <linux/unwind_tables.h>
+#include <stdbool.h>
 
-/*
- * Register a table and take it back: the kernel then looks up each address of this process
- * again. What it knows about other tables stays. Returns whether it did.
+/**
+ * forget_rules() - Make the kernel forget the rules that it remembers for this process.
+ *
+ * It registers a table and takes it back. What the kernel knows about other tables stays.
+ *
+ * Return: whether it did
  */
-static inline bool forget_rules(void)
-{
-	static char *text;
-	struct unwind_table table = { .format = UNWIND_TABLE_SFRAME };
-
-	if (!text) {
-		text = mmap(NULL, 2 * 4096, PROT_READ | PROT_EXEC,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (text == MAP_FAILED)
-			return false;
-	}
-	table.text_start = (unsigned long)text;
-	table.text_end = table.text_start + 4096;
-	table.table_start = table.text_end;
-	table.table_end = table.table_start + 4096;
-
-	return syscall(__NR_prctl, PR_UNWIND_TABLES, PR_UNWIND_TABLES_REGISTER, &table, 1L,
-		       sizeof(table)) == 1 &&
-	       syscall(__NR_prctl, PR_UNWIND_TABLES, PR_UNWIND_TABLES_UNREGISTER, &table, 1L,
-		       sizeof(table)) == 1;
-}
+bool forget_rules(void);
 
 #endif /* FORGET_H */

@@ -1,84 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Scenes that give the walker as much to do as can be, for a test and for a
- * measurement. After scene.h.
+ * measurement.
  */
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
+#include "scene.h"
+
 /* As many rows as a function can have. */
 #define MOST_ROWS	65535
 
-/* Where frame @nth returns to: to another row each, from the last one on. */
-static inline unsigned long hostile_rows_return(const struct scene *scene, unsigned int nth)
-{
-	return scene_function(scene, 1) + MOST_ROWS + 1 - nth;
-}
+/**
+ * hostile_rows_return() - Say where a frame of hostile_rows() returns to: to another row
+ *   each, from the last one on.
+ * @scene: the stack
+ * @nth: the index of the frame
+ *
+ * Return: the address
+ */
+unsigned long hostile_rows_return(const struct scene *scene, unsigned int nth);
 
-/* Frames of a word, all of a function with the most rows. NULL, or what is wrong. */
-static inline const char *hostile_rows(struct scene *scene)
-{
-	/* Rows that start by two bytes. */
-	static unsigned char rows[5 + 4 * MOST_ROWS] = { 0xff, 0xff, 0x01 };
-	unsigned long *stack = (unsigned long *)scene->stack;
-
-	if (scene->stack + SCENE_STACK < (unsigned char *)(stack + MAX_CHAIN))
-		return "stack too small";
-	for (unsigned int i = 0; i < MOST_ROWS; i++) {
-		unsigned char *row = &rows[5 + 4 * i];
-
-		row[0] = i;
-		row[1] = i >> 8;
-		row[2] = 0x03;	/* from SP, one word of a byte */
-		row[3] = 8;
-	}
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene_add(scene, FUNCTION_SIZE, MOST_ROWS, rows, sizeof(rows));
-	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		stack[i] = hostile_rows_return(scene, i + 1);
-	return NULL;
-}
+/**
+ * hostile_rows() - Make frames of a word, all of a function with the most rows.
+ * @scene: the stack
+ *
+ * Return: NULL, or what is wrong
+ */
+const char *hostile_rows(struct scene *scene);
 
 /* More rows than a walk steps over, of the greatest length. */
 #define LONG_ROWS	12000
 #define LONG_ROW	(4 + 1 + 15 * 4)
 
-/* A frame of a function whose rows are longer than what is read at once. */
-static inline void hostile_long_rows(struct scene *scene)
-{
-	static unsigned char rows[5 + LONG_ROW * LONG_ROWS] = {
-		LONG_ROWS & 0xff, LONG_ROWS >> 8, 2,
-	};
+/**
+ * hostile_long_rows() - Make a frame of a function whose rows are longer than what is
+ *   read at once.
+ * @scene: the stack
+ */
+void hostile_long_rows(struct scene *scene);
 
-	for (unsigned int i = 0; i < LONG_ROWS; i++) {
-		unsigned char *row = &rows[5 + LONG_ROW * i];
+/**
+ * hostile_frame() - Say where a frame of hostile_frames() returns to.
+ * @scene: the stack
+ * @nth: the index of the frame
+ *
+ * Return: the address
+ */
+unsigned long hostile_frame(const struct scene *scene, unsigned int nth);
 
-		memcpy(row, &i, sizeof(i));
-		row[4] = 0x5f;	/* from SP, 15 words of four bytes */
-	}
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene_add(scene, FUNCTION_SIZE, LONG_ROWS, rows, sizeof(rows));
-	*(unsigned long *)scene->stack = scene_function(scene, 1) + LONG_ROWS;
-}
-
-/* Frames of a word, of one small function, each of another address: all are looked up. */
-static inline unsigned long hostile_frame(const struct scene *scene, unsigned int nth)
-{
-	return scene_function(scene, 1) + 1 + nth;
-}
-
-static inline void hostile_frames(struct scene *scene)
-{
-	static const unsigned char row[] = { 1, 0, 0, 0, 0, 0, 0x03, 8 };
-
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene_add(scene, FUNCTION_SIZE, MAX_CHAIN + 1, row, sizeof(row));
-	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		((unsigned long *)scene->stack)[i] = hostile_frame(scene, i);
-}
+/**
+ * hostile_frames() - Make frames of a word, of one small function, each of another
+ *   address.
+ * @scene: the stack
+ *
+ * The kernel has to look up each of them.
+ */
+void hostile_frames(struct scene *scene);
 
 /* Other functions in the index, and the rows of those that count, which are the same. */
 #define WIDE_FUNCTIONS	65536
@@ -87,76 +65,28 @@ static inline void hostile_frames(struct scene *scene)
 #define WIDE_SIZE	255
 #define WIDE_INDEX	(SCENE_TABLE / 2)
 
-/*
- * The same, by a table of so many functions and rows that the budget is used up
- * with the last frames.
+/**
+ * hostile_wide() - Make such frames, with a table that uses up the budget with the last
+ *   ones.
+ * @scene: the stack
  */
-static inline void hostile_wide(struct scene *scene)
-{
-	struct table_header *header = (struct table_header *)scene->table;
-	struct table_entry *index = (struct table_entry *)(scene->table + WIDE_INDEX);
-	unsigned char *rows = (unsigned char *)(header + 1);
-	long start = scene->text - scene->table;
-	unsigned int i;
+void hostile_wide(struct scene *scene);
 
-	hostile_frames(scene);
-	header->index_at = WIDE_INDEX - sizeof(*header);
-	header->rows_at = 0;
-	header->functions = WIDE_FUNCTIONS;
-	header->rows_len = 5 + 3 * WIDE_ROWS;
-	memset(rows, 0, 5);
-	rows[0] = WIDE_ROWS;
-	for (i = 0; i < WIDE_ROWS; i++) {
-		rows[5 + 3 * i] = i;
-		rows[6 + 3 * i] = 0x03;
-		rows[7 + 3 * i] = 8;
-	}
-	for (i = 0; i < WIDE_FUNCTIONS; i++) {
-		unsigned int others = WIDE_FUNCTIONS - WIDE_COUNT;
-		/* The others have no bytes, and are below the text. */
-		long at = i < others ? start - others + i : start + (i - others) * WIDE_SIZE;
-
-		memcpy(index[i].start, &at, sizeof(at));
-		index[i].size = i < others ? 0 : WIDE_SIZE;
-		index[i].rows = 0;
-	}
-	/* Each frame in the last row of one of them, and of another address. */
-	for (i = 0; i < MAX_CHAIN; i++)
-		((unsigned long *)scene->stack)[i] = (unsigned long)scene->text + WIDE_ROWS + 1 +
-			i % WIDE_COUNT * WIDE_SIZE + i / WIDE_COUNT % (WIDE_SIZE - WIDE_ROWS);
-}
-
-/* A signal's frame that has interrupted its own restorer, which is returned. */
-static inline unsigned long hostile_signals(struct scene *scene)
-{
-	unsigned long restorer = scene_function(scene, 20);
-
-	memcpy((void *)restorer, restorer_code, sizeof(restorer_code));
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	memcpy(scene->stack, &restorer, sizeof(restorer));
-	scene_signal(scene->stack + 8, restorer, (unsigned long)scene->stack + 8, 0);
-	return restorer;
-}
-
-/*
- * A handler and a restorer that have interrupted each other, known by the mark in
- * the table alone, which takes the most to look for.
+/**
+ * hostile_signals() - Make a signal frame that has interrupted its own restorer.
+ * @scene: the stack
+ *
+ * Return: the restorer's address
  */
-static inline void hostile_marked(struct scene *scene, int nth_restorer)
-{
-	static const unsigned char mark[] = { 0, 0, 0x80, 0, 0 };
-	unsigned long restorer = scene_function(scene, nth_restorer) + 1;
-	unsigned long handler = scene_return(scene, 1);
+unsigned long hostile_signals(struct scene *scene);
 
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene_rule(scene, BY_SP(0x100));
-	scene_add(scene, nth_restorer * FUNCTION_SIZE, FUNCTION_SIZE, mark, sizeof(mark));
-	memset((void *)restorer, 0x90, sizeof(restorer_code));
-	memcpy(scene->stack, &handler, sizeof(handler));
-	memcpy(scene->stack + 0x100, &restorer, sizeof(restorer));
-	scene_signal(scene->stack + 0x108, handler, (unsigned long)scene->stack + 8, 0);
-}
+/**
+ * hostile_marked() - Make a handler and a restorer that have interrupted each other.
+ * @scene: the stack
+ * @nth_restorer: the index of the restorer
+ *
+ * The restorer is known by the mark in the table alone, which takes the most to look for.
+ */
+void hostile_marked(struct scene *scene, int nth_restorer);
 
 #endif /* HOSTILE_H */

@@ -1,92 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Samples of other tasks' system calls, with a stack that is known.
- *
- * For programs with a C library, after kselftest_harness.h.
  */
 #ifndef MOMENT_H
 #define MOMENT_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
+#include "kselftest.h"
 #include "sampler.h"
 
 /*
- * long moment_call(long number, long a, long b, long c)
- *
  * A system call with a stack of three frames, linked by frame pointers: the
  * caller is not seen.
  */
 long moment_call(long number, ...);
 extern const char moment_ip[], moment_behind[], moment_inner_return[], moment_outer_return[];
 
-asm("	.text\n"
-	"	.type	moment_call, @function\n"
-	"moment_call:\n"
-	"	pushq	%rbp\n"
-	"	xorl	%ebp, %ebp\n"
-	"	call	1f\n"
-	"moment_outer_return:\n"
-	"	popq	%rbp\n"
-	"	ret\n"
-	"1:	pushq	%rbp\n"
-	"	movq	%rsp, %rbp\n"
-	"	call	2f\n"
-	"moment_inner_return:\n"
-	"	popq	%rbp\n"
-	"	ret\n"
-	"2:	pushq	%rbp\n"
-	"	movq	%rsp, %rbp\n"
-	"	movq	%rdi, %rax\n"
-	"	movq	%rsi, %rdi\n"
-	"	movq	%rdx, %rsi\n"
-	"	movq	%rcx, %rdx\n"
-	"	syscall\n"
-	"moment_ip:\n"
-	"	nop\n"
-	"moment_behind:\n"
-	"	popq	%rbp\n"
-	"	ret\n"
-	"	.size	moment_call, . - moment_call\n");
-
-/* Whether a stack is that of moment_call(), at an address of it. */
-static inline bool is_moment_at(const unsigned long *ips, unsigned long nr, const char *ip)
-{
-	return nr == 3 && ips[0] == (unsigned long)ip &&
-	       ips[1] == (unsigned long)moment_inner_return &&
-	       ips[2] == (unsigned long)moment_outer_return;
-}
-
-static inline bool is_moment(const unsigned long *ips, unsigned long nr)
-{
-	return is_moment_at(ips, nr, moment_ip);
-}
-
-/*
- * void probed_exit(void *sp, void *bp)
+/**
+ * is_moment_at() - Compare a stack with that of moment_call().
+ * @ips: the stack
+ * @nr: the number of frames
+ * @ip: the topmost address that it should have
  *
- * What is probed comes with another stack; then the program ends.
+ * Return: whether it is the same
  */
+bool is_moment_at(const unsigned long *ips, unsigned long nr, const char *ip);
+
+/**
+ * is_moment() - Compare a stack with that of moment_call() in its system call.
+ * @ips: the stack
+ * @nr: the number of frames
+ *
+ * Return: whether it is the same
+ */
+bool is_moment(const unsigned long *ips, unsigned long nr);
+
+/* A probed instruction that has another stack. Then the program ends. */
 void probed_exit(void *sp, void *bp);
 extern const char probed_exit_at[], other_probe_at[];
-
-asm("	.text\n"
-	"	.type	probed_exit, @function\n"
-	"probed_exit:\n"
-	"	movq	%rdi, %rsp\n"
-	"	movq	%rsi, %rbp\n"
-	"probed_exit_at:\n"
-	"	nop\n"
-	"	xorl	%edi, %edi\n"
-	"	movl	$231, %eax\n"	/* __NR_exit_group */
-	"	syscall\n"
-	"other_probe_at:\n"
-	"	ud2\n"
-	"	.size	probed_exit, . - probed_exit\n");
 
 /* Of the linker: the program's file. */
 extern const char __ehdr_start[];
@@ -94,58 +48,27 @@ extern const char __ehdr_start[];
 /* PERF_REG_X86_IP of <asm/perf_regs.h> */
 #define REG_IP		8
 
-/* Sample an event in a task; returns 0 or an errno. */
-static inline int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid,
-				  int cpu)
-{
-	attr.size = sizeof(attr);
-	if (!attr.sample_period)
-		attr.sample_period = 1;
-	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER;
-	attr.sample_regs_user = 1UL << REG_IP;
-	attr.sample_id_all = 1;
-	attr.inherit = cpu >= 0;
-	attr.exclude_callchain_kernel = 1;
-	attr.defer_callchain = 1;
-	attr.defer_output = 1;
-
-	sampler->fd = syscall(__NR_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (sampler->fd < 0)
-		return errno;
-	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
-			     MAP_SHARED, sampler->fd, 0);
-	if (sampler->page == MAP_FAILED)
-		return errno;
-	sampler->ring = (const unsigned char *)sampler->page + 4096;
-	return 0;
-}
-
-/*
- * Sample a tracepoint in a task, or what it does in the kernel at any time;
- * returns 0 or an errno. With a CPU, its children are sampled, too.
+/**
+ * event_open_attr() - Sample an event in a task, with its registers.
+ * @sampler: what takes the event
+ * @attr: the event, without what it records
+ * @pid: the task
+ * @cpu: a CPU, with which children are sampled, too; or -1
+ *
+ * Return: 0 or an errno
  */
-static inline int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu)
-{
-	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT };
-	static const char * const at[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
-	char path[128];
-	long id = -ENOENT;
+int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid, int cpu);
 
-	if (!event) {
-		attr.type = PERF_TYPE_SOFTWARE;
-		attr.sample_period = 1000000;
-		attr.exclude_user = 1;
-		id = PERF_COUNT_SW_CPU_CLOCK;
-	}
-	for (unsigned int i = 0; i < 2 && id < 0; i++) {
-		snprintf(path, sizeof(path), "%s/events/%s/id", at[i], event);
-		id = read_number(path);
-	}
-	if (id < 0)
-		return -id;
-	attr.config = id;
-	return event_open_attr(sampler, attr, pid, cpu);
-}
+/**
+ * event_open() - Sample a tracepoint in a task, with its registers.
+ * @sampler: what takes the event
+ * @event: the tracepoint; NULL samples the kernel by a clock
+ * @pid: the task
+ * @cpu: a CPU, with which children are sampled, too; or -1
+ *
+ * Return: 0 or an errno
+ */
+int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu);
 
 /* So many frames of a stack are kept. */
 #define MAX_FRAMES	8
@@ -167,99 +90,122 @@ struct record {
 
 #define MAX_RECORDS	16
 
-/* Take all records out of the ring; returns their number, or -1. */
-static inline int records(struct sampler *sampler, struct record *all, int max)
-{
-	unsigned long *words = sampler->words;
-	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
-	unsigned long tail = sampler->page->data_tail;
-	int n = 0;
-
-	while (tail < head) {
-		struct perf_event_header header;
-		struct record *record = &all[n];
-		unsigned long len, *ips;
-
-		ring_copy(sampler, tail, &header, sizeof(header));
-		len = header.size - sizeof(header);
-		if (n++ == max || len > sizeof(sampler->words))
-			return -1;
-		ring_copy(sampler, tail + sizeof(header), words, len);
-		tail += header.size;
-
-		*record = (struct record) { .type = header.type };
-		/* entries, after their number and what stands before it */
-		ips = &words[2];
-		switch (header.type) {
-		case PERF_RECORD_SAMPLE:
-			record->tid = words[0] >> 32;
-			record->promised = words[1];
-			if (words[1] == 2 && ips[0] == (unsigned long)PERF_CONTEXT_USER_DEFERRED)
-				record->cookie = ips[1];
-			/* the ABI, and the register that was asked for */
-			record->ip = ips[words[1]] ? ips[words[1] + 1] : 0;
-			break;
-		case PERF_RECORD_CALLCHAIN_DEFERRED:
-			record->cookie = words[0];
-			record->ip = words[1] ? ips[0] : 0;
-			record->right = is_moment(ips, words[1]);
-			record->frames = words[1];
-			for (unsigned long i = 0; i < words[1] && i < MAX_FRAMES; i++)
-				record->ips[i] = ips[i];
-			record->tid = words[len / sizeof(*words) - 1] >> 32;
-			break;
-		default:
-			return -1;
-		}
-	}
-	__atomic_store_n(&sampler->page->data_tail, head, __ATOMIC_RELEASE);
-	return n;
-}
-
-/*
- * The number of samples that have the stack of moment_call(): the only one with
- * their cookie, later, and of the same thread. Another sample makes it negative.
+/**
+ * records() - Take all records out of the ring.
+ * @sampler: an open sampler
+ * @all: gets the records
+ * @max: the room in it
+ *
+ * Return: their number, or -1
  */
-static inline int samples_with_stack(struct sampler *sampler)
-{
-	struct record all[MAX_RECORDS];
-	int n = records(sampler, all, MAX_RECORDS), samples = 0, bad = n < 0;
+int records(struct sampler *sampler, struct record *all, int max);
 
-	for (int i = 0; i < n; i++) {
-		int stacks = 0, right = 0;
+/**
+ * samples_with_stack() - Count the samples that have the stack of moment_call().
+ * @sampler: an open sampler
+ *
+ * The stack is the only one with the cookie of the sample, comes later, and is of the
+ * same thread.
+ *
+ * Return: their number, which is negative if there is another sample
+ */
+int samples_with_stack(struct sampler *sampler);
 
-		if (all[i].type != PERF_RECORD_SAMPLE)
-			continue;
-		for (int j = 0; j < n; j++) {
-			if (all[j].type != PERF_RECORD_CALLCHAIN_DEFERRED ||
-			    all[j].cookie != all[i].cookie)
-				continue;
-			stacks++;
-			right += j > i && all[j].right && all[j].tid == all[i].tid;
-		}
-		if (!all[i].cookie || stacks != 1 || right != 1) {
-			ksft_print_msg("sample: cookie 0x%lx, %d stacks, %d right\n",
-				       all[i].cookie, stacks, right);
-			bad++;
-		}
-		samples++;
-	}
-	return bad ? -bad : samples;
-}
+/**
+ * samples_without_stack() - Count the samples that have no user stack.
+ * @sampler: an open sampler
+ *
+ * Return: their number, which is negative if there is another sample
+ */
+int samples_without_stack(struct sampler *sampler);
 
-/* The number of samples that have no user stack. Another sample makes it negative. */
-static inline int samples_without_stack(struct sampler *sampler)
-{
-	struct record all[MAX_RECORDS];
-	int n = records(sampler, all, MAX_RECORDS), samples = 0, bad = n < 0;
+/**
+ * child_pipes() - Make the pipes by which the test and its child speak.
+ *
+ * Return: 0 or a negative errno
+ */
+int child_pipes(void);
 
-	for (int i = 0; i < n; i++) {
-		if (all[i].type != PERF_RECORD_SAMPLE)
-			continue;
-		bad += all[i].promised;
-		samples++;
-	}
-	return bad ? -bad : samples;
-}
+/**
+ * child_tid() - Wait until the child is ready.
+ * @tid: gets the thread that is to be sampled
+ *
+ * Return: whether it is ready
+ */
+bool child_tid(pid_t *tid);
+
+/**
+ * child_tell() - Say that the calling thread is to be sampled.
+ *
+ * Return: whether it could be told
+ */
+bool child_tell(void);
+
+/**
+ * child_wait() - Wait until the test lets the child go on.
+ *
+ * Return: whether it does
+ */
+bool child_wait(void);
+
+/**
+ * child_ready() - Say which thread is to be sampled, and wait until it is. Called by the
+ *   child.
+ */
+void child_ready(void);
+
+/**
+ * child_go() - Let the child go on.
+ *
+ * Return: whether it could be told
+ */
+bool child_go(void);
+
+/**
+ * child_thread() - Start a thread.
+ * @id: gets its id
+ * @run: what it does
+ *
+ * Return: whether it was started
+ */
+bool child_thread(pthread_t *id, void (*run)(void));
+
+/**
+ * child_in_thread() - Do something in a thread that is not the first, and wait for its
+ *   end.
+ * @run: what to do
+ */
+void child_in_thread(void (*run)(void));
+
+/**
+ * frames_of_stack() - Count the frames of the only stack.
+ * @sampler: an open sampler
+ *
+ * Return: their number; -1 if there is no stack, or another one
+ */
+int frames_of_stack(struct sampler *sampler);
+
+/**
+ * waits_in() - Wait until a thread waits in a system call.
+ * @pid: the process
+ * @tid: the thread
+ * @number: the system call
+ *
+ * Return: whether it does
+ */
+bool waits_in(pid_t pid, pid_t tid, int number);
+
+/* A system call that does not return, on a stack of two pages. */
+__noreturn void last_syscall(long number, long a, long b, char *area);
+
+/**
+ * leave_by() - Wait until it is sampled, and leave by a system call, with the frame
+ *   pointer of the second of two pages.
+ * @number: the system call
+ * @a: its first argument
+ * @b: its second argument
+ * @area: the two pages
+ */
+__noreturn void leave_by(long number, long a, long b, char *area);
 
 #endif /* MOMENT_H */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Objects with a table that nobody registers, mapped as a loader does. After
- * tables.h.
+ * Objects with a table that nobody registers, mapped as a loader does.
  */
 #ifndef OBJECT_H
 #define OBJECT_H
 
 #include <linux/elf.h>
+
+#include "tables.h"
 
 /* Pages of the file; in memory each part is as far from the others. */
 #define OBJECT_TEXT	1	/* two pages, with a leaf at the start of each */
@@ -25,126 +26,74 @@ struct object {
 	unsigned char *base;
 };
 
-/* An object that is as it should be, at addresses of its own from @vaddr on. */
-static inline struct object object_at(unsigned long vaddr)
-{
-	static const struct { int flags, page, pages; } loads[] = {
-		{ PF_R, 0, 1 }, { PF_R | PF_X, OBJECT_TEXT, 2 }, { PF_R, OBJECT_TABLE, 1 },
-	};
-	struct object object = {
-		.ehdr = {
-			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
-				     ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_phoff = sizeof(struct elf64_hdr),
-			.e_ehsize = sizeof(struct elf64_hdr),
-			.e_phentsize = sizeof(struct elf64_phdr),
-			.e_phnum = OBJECT_HEADERS,
-		},
-		.fd = -1,
-	};
-	const char *table = (char *)(OBJECT_TABLE * PAGE);
+/**
+ * object_at() - Make an object that is as it should be.
+ * @vaddr: its first address, by its headers
+ *
+ * Return: the object
+ */
+struct object object_at(unsigned long vaddr);
 
-	for (int i = 0; i < 3; i++)
-		object.phdrs[i] = (struct elf64_phdr) {
-			.p_type = PT_LOAD, .p_flags = loads[i].flags,
-			.p_offset = loads[i].page * PAGE, .p_vaddr = vaddr + loads[i].page * PAGE,
-			.p_filesz = loads[i].pages * PAGE, .p_memsz = loads[i].pages * PAGE,
-			.p_align = PAGE,
-		};
-	object.phdrs[GNU_SFRAME] = (struct elf64_phdr) {
-		.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
-		.p_offset = OBJECT_TABLE * PAGE, .p_vaddr = vaddr + OBJECT_TABLE * PAGE,
-		.p_filesz = PAGE, .p_memsz = PAGE,
-	};
-	object.table = table_for(table, (char *)(OBJECT_TEXT * PAGE));
-	return object;
-}
+/**
+ * object_good() - Make an object that is as it should be, at address 0.
+ *
+ * Return: the object
+ */
+struct object object_good(void);
 
-static inline struct object object_good(void)
-{
-	return object_at(0);
-}
+/**
+ * object_outermost() - Make an object whose table says that nobody calls the leaf.
+ *
+ * Return: the object
+ */
+struct object object_outermost(void);
 
-/* The same, whose table says that nobody calls the leaf. */
-static inline struct object object_outermost(void)
-{
-	struct object object = object_good();
+/**
+ * object_write() - Write an object to its file, which is made if there is none.
+ * @object: the object
+ *
+ * Return: 0 or a negative errno
+ */
+int object_write(struct object *object);
 
-	object.table = table_outermost((char *)(OBJECT_TABLE * PAGE),
-				       (char *)(OBJECT_TEXT * PAGE));
-	return object;
-}
+/**
+ * object_map_parts() - Map the parts of the file where the base is.
+ * @object: the object
+ *
+ * Return: 0 or a negative errno
+ */
+int object_map_parts(const struct object *object);
 
-/* Write what it is now to its file, which is made if there is none; 0 or a negative errno. */
-static inline int object_write(struct object *object)
-{
-	unsigned char page[PAGE];
+/**
+ * object_make() - Write the file and map it, between pages that cannot be accessed.
+ * @object: the object
+ *
+ * Return: 0 or a negative errno
+ */
+int object_make(struct object *object);
 
-	if (object->fd < 0)
-		object->fd = syscall(__NR_memfd_create, "object", 0);
-	if (object->fd < 0 || ftruncate(object->fd, OBJECT_SIZE))
-		return -errno;
-	for (int i = 0; i < OBJECT_PAGES; i++) {
-		memset(page, 0x90, PAGE);
-		if (!i) {
-			memcpy(page, &object->ehdr, sizeof(object->ehdr));
-			memcpy(page + sizeof(object->ehdr), object->phdrs, sizeof(object->phdrs));
-		} else if (i == OBJECT_TABLE) {
-			memcpy(page, &object->table, sizeof(object->table));
-		} else {
-			write_leaf(page);
-		}
-		if (pwrite(object->fd, page, PAGE, i * PAGE) != (ssize_t)PAGE)
-			return -errno;
-	}
-	return 0;
-}
+/**
+ * object_map_again() - Unmap an object, so that nothing is known of it, and map it again.
+ * @object: the object
+ *
+ * Return: 0 or a negative errno
+ */
+int object_map_again(const struct object *object);
 
-/* Map the parts of the file where its base is; 0 or a negative errno. */
-static inline int object_map_parts(const struct object *object)
-{
-	for (int i = 0; i < OBJECT_PAGES; i++) {
-		bool text = i >= OBJECT_TEXT && i < OBJECT_TABLE;
+/**
+ * object_text() - Say where the text is.
+ * @object: a mapped object
+ *
+ * Return: its address
+ */
+unsigned char *object_text(const struct object *object);
 
-		if (mmap(object->base + i * PAGE, PAGE, PROT_READ | (text ? PROT_EXEC : 0),
-			 MAP_PRIVATE | MAP_FIXED, object->fd, i * PAGE) == MAP_FAILED)
-			return -errno;
-	}
-	return 0;
-}
-
-/* Write the file and map it, with pages around it that nobody may touch; 0 or a negative errno. */
-static inline int object_make(struct object *object)
-{
-	unsigned char *area = mmap(NULL, OBJECT_SIZE + 2 * PAGE, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (area == MAP_FAILED)
-		return -errno;
-	object->base = area + PAGE;
-	return object_write(object) ?: object_map_parts(object);
-}
-
-/* Unmap it, so that nothing is known of it, and map it again. */
-static inline int object_map_again(const struct object *object)
-{
-	if (munmap(object->base, OBJECT_SIZE))
-		return -errno;
-	return object_map_parts(object);
-}
-
-static inline unsigned char *object_text(const struct object *object)
-{
-	return object->base + OBJECT_TEXT * PAGE;
-}
-
-/* What the kernel should find. */
-static inline struct unwind_table object_ranges(const struct object *object)
-{
-	return ranges(object_text(object), 2 * PAGE, object->base + OBJECT_TABLE * PAGE, PAGE);
-}
+/**
+ * object_ranges() - Describe the table that the kernel should find.
+ * @object: a mapped object
+ *
+ * Return: the description
+ */
+struct unwind_table object_ranges(const struct object *object);
 
 #endif /* OBJECT_H */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Programs that are made here, with tables or without, and are stopped before
- * their first instruction. After tables.h.
+ * their first instruction.
  */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
 #include <linux/elf.h>
-#include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/stat.h>
+
+#include "tables.h"
 
 /*
  * A file of four pages: the program's headers, two pages of text and one that
@@ -29,104 +28,59 @@ struct headers {
 	char interpreter[128];
 };
 
-static inline void add_header(struct headers *headers, struct elf64_phdr phdr)
-{
-	headers->phdrs[headers->ehdr.e_phnum++] = phdr;
-}
-
-static inline void add_table(struct headers *headers, unsigned long vaddr, unsigned long size)
-{
-	add_header(headers, (struct elf64_phdr) {
-		.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
-		.p_vaddr = headers->phdrs[0].p_vaddr + vaddr,
-		.p_filesz = size, .p_memsz = size,
-	});
-}
-
-/* A program, at the address that it says or anywhere. */
-static inline struct headers program(unsigned int type)
-{
-	static const int flags[SEGMENTS] = { PF_R, PF_R | PF_X, PF_R | PF_X, PF_R };
-	unsigned long base = type == ET_EXEC ? BASE : 0;
-	struct headers headers = {
-		.ehdr = {
-			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
-				     ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			.e_type = type,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_entry = base + TEXT_1,
-			.e_phoff = offsetof(struct headers, phdrs),
-			.e_ehsize = sizeof(struct elf64_hdr),
-			.e_phentsize = sizeof(struct elf64_phdr),
-		},
-	};
-
-	for (int i = 0; i < SEGMENTS; i++)
-		add_header(&headers, (struct elf64_phdr) {
-			.p_type = PT_LOAD, .p_flags = flags[i], .p_offset = i * PAGE,
-			.p_vaddr = base + i * STRIDE, .p_filesz = PAGE, .p_memsz = PAGE,
-			.p_align = PAGE,
-		});
-	/* Or the kernel remarks that the stack is executable. */
-	add_header(&headers, (struct elf64_phdr) {
-		.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W,
-	});
-	return headers;
-}
-
-static inline void set_interpreter(struct headers *headers, const char *path)
-{
-	snprintf(headers->interpreter, sizeof(headers->interpreter), "%s", path);
-	add_header(headers, (struct elf64_phdr) {
-		.p_type = PT_INTERP, .p_flags = PF_R,
-		.p_offset = offsetof(struct headers, interpreter),
-		.p_filesz = strlen(path) + 1, .p_memsz = strlen(path) + 1,
-	});
-}
-
-/* Write headers and the pages behind them; returns 0 or a negative errno. */
-static inline int write_program(const char *path, const void *headers, size_t size)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, headers, size) != (ssize_t)size || ftruncate(fd, SEGMENTS * PAGE))
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
-/*
- * Execute and stop before the first instruction. Returns the child, or a
- * negative errno if it could not be executed, or -EPROTO if it ended otherwise.
+/**
+ * add_header() - Add a program header.
+ * @headers: the program's headers
+ * @phdr: the new one
  */
-static inline pid_t start(const char *path)
-{
-	pid_t pid = fork();
-	int status;
+void add_header(struct headers *headers, struct elf64_phdr phdr);
 
-	if (!pid) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		execl(path, path, NULL);
-		_exit(errno);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return -errno;
-	if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP)
-		return pid;
-	if (WIFSTOPPED(status)) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	return WIFEXITED(status) && WEXITSTATUS(status) ? -WEXITSTATUS(status) : -EPROTO;
-}
+/**
+ * add_table() - Add the program header of an SFrame table.
+ * @headers: the program's headers
+ * @vaddr: the table's address, from the first segment on
+ * @size: its size
+ */
+void add_table(struct headers *headers, unsigned long vaddr, unsigned long size);
 
-static inline void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
+/**
+ * program() - Make a program.
+ * @type: ET_EXEC for its own address, or ET_DYN for any
+ *
+ * Return: its headers
+ */
+struct headers program(unsigned int type);
+
+/**
+ * set_interpreter() - Let a program have an interpreter.
+ * @headers: the program's headers
+ * @path: the interpreter
+ */
+void set_interpreter(struct headers *headers, const char *path);
+
+/**
+ * write_program() - Write headers and the pages behind them.
+ * @path: the file
+ * @headers: the headers
+ * @size: their size
+ *
+ * Return: 0 or a negative errno
+ */
+int write_program(const char *path, const void *headers, size_t size);
+
+/**
+ * start() - Execute a program and stop it before its first instruction.
+ * @path: the program
+ *
+ * Return: the child; or a negative errno if it could not be executed, or -EPROTO if it
+ * ended otherwise
+ */
+pid_t start(const char *path);
+
+/**
+ * end() - End a child that has been stopped.
+ * @pid: the child
+ */
+void end(pid_t pid);
 
 #endif /* PROGRAM_H */

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Operations at random: what all processes of the test share, who does something,
- * and the memory that it is done to.
- *
- * Included once, after kselftest.h.
+ * Operations at random: what all processes of the test share, the threads that do
+ * something, the memory that it is done to, and what is done.
  */
 #ifndef RANDOM_H
 #define RANDOM_H
 
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <time.h>
 
-#include "tables.h"
+#include "kselftest.h"
+#include "eh_frame.h"
 #include "object.h"
 #include "scene.h"
-#include "eh_frame.h"
+#include "tables.h"
 
 /* --- What all processes share --- */
 
@@ -56,45 +52,14 @@ enum kind {
 	NR_KINDS,
 };
 
-static const char * const kind_names[NR_KINDS] = {
-	[REGISTER] = "register a table",
-	[UNREGISTER] = "unregister a table",
-	[UPDATE] = "update a table",
-	[ENUMERATE] = "enumerate tables",
-	[REFUSED] = "mad arguments of prctl() are refused",
-	[NONE] = "no table is left",
-	[ONE] = "one table is left",
-	[HUNDREDS] = "hundreds of tables",
-	[BOTH] = "a text has two tables",
-	[EH_FRAME] = "a table of .eh_frame is good",
-	[MMAP] = "mmap()",
-	[MUNMAP] = "munmap()",
-	[MREMAP] = "mremap()",
-	[MPROTECT] = "mprotect()",
-	[MADVISE] = "madvise()",
-	[FORK] = "fork()",
-	[VFORK] = "vfork()",
-	[EXEC] = "execve() of a child",
-	[EXEC_THREADS] = "execve() beside other threads",
-	[THREAD] = "threads come and go",
-	[TABLE] = "a table is rewritten",
-	[SAMPLE] = "stacks are sampled",
-	[SCENE] = "a scene is played to its end",
-	[DISCOVERY] = "the kernel finds a table",
-	[EH_DISCOVERY] = "the kernel finds a table of .eh_frame",
-	[SIGNAL] = "signals on another stack",
-	[LATE] = "a page that arrives late",
-	[PROC] = "/proc/PID/unwind_tables",
-	[SYSCTL] = "write a sysctl",
-	[KILL] = "kill a process",
-};
+extern const char * const kind_names[NR_KINDS];
 
 /* Processes of many threads that are random in all they do. */
 #define WORLDS		4
 /* The threads of one, at most at a time. */
 #define ACTORS		6
 
-static struct common {
+struct common {
 	bool stop;
 	/* The kernel has no such option. */
 	bool no_eh_frame;
@@ -106,49 +71,20 @@ static struct common {
 	/* What went wrong first. */
 	bool failed;
 	char failure[160];
-} *common;
+};
+
+extern struct common *common;
 
 /* Programs that are executed find things by these. */
 #define COMMON_FD	100
 #define PROGRAM_FD	101
 
-static bool stopped(void)
-{
-	return __atomic_load_n(&common->stop, __ATOMIC_RELAXED);
-}
+bool stopped(void);
+bool count(enum kind kind, bool done);
+__printf(1, 2) void failure(const char *format, ...);
+void judge(const char *who, int status, bool killed);
 
-static bool count(enum kind kind, bool done)
-{
-	__atomic_add_fetch(&common->counts[kind].tried, 1, __ATOMIC_RELAXED);
-	if (done)
-		__atomic_add_fetch(&common->counts[kind].done, 1, __ATOMIC_RELAXED);
-	return done;
-}
-
-/* Something is wrong that no random operation excuses. */
-static void failure(const char *format, ...)
-{
-	va_list args;
-
-	if (__atomic_exchange_n(&common->failed, true, __ATOMIC_RELAXED))
-		return;
-	va_start(args, format);
-	vsnprintf(common->failure, sizeof(common->failure), format, args);
-	va_end(args);
-}
-
-/* Judge how a child has ended, which may have been killed. */
-static void judge(const char *who, int status, bool killed)
-{
-	if (killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-		return;
-	if (WIFSIGNALED(status))
-		failure("%s died of signal %d", who, WTERMSIG(status));
-	else if (!WIFEXITED(status) || WEXITSTATUS(status))
-		failure("%s ended with status 0x%x", who, status);
-}
-
-/* --- Who does something --- */
+/* --- The threads --- */
 
 #define SIGNAL_STACK	16384
 
@@ -170,117 +106,18 @@ struct actor {
 	unsigned char signal_stack[SIGNAL_STACK];
 };
 
-static struct actor actors[ACTORS];
-static __thread struct actor *me;
+extern struct actor actors[ACTORS];
+extern __thread struct actor *me;
 
-static unsigned long long any_number(void)
-{
-	/* xorshift64* */
-	me->random ^= me->random >> 12;
-	me->random ^= me->random << 25;
-	me->random ^= me->random >> 27;
-	return me->random * 0x2545f4914f6cdd1dULL;
-}
-
-/* A number below another. */
-static unsigned long below(unsigned long limit)
-{
-	return (any_number() >> 11) % limit;
-}
-
-static bool one_in(unsigned long n)
-{
-	return !below(n);
-}
-
-/* Numbers are not the same again, and no seed is 0. */
-static unsigned long long seed_of(unsigned long long seed, unsigned long long nth)
-{
-	return (seed + nth * 0x9e3779b97f4a7c15ULL) ?: 1;
-}
-
-static void pause_a_while(unsigned long most_us)
-{
-	usleep(1 + below(most_us));
-}
-
-/*
- * Do what may touch memory that another thread takes away; whether it came to its
- * end. It must hold nothing.
- */
-static bool guarded(void (*act)(void))
-{
-	if (sigsetjmp(me->jump, 1))
-		return false;
-	__atomic_store_n(&me->guarded, true, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	act();
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&me->guarded, false, __ATOMIC_RELAXED);
-	return true;
-}
-
-static void on_fault(int signal, siginfo_t *info, void *context)
-{
-	struct sigaction action = { .sa_handler = SIG_DFL };
-
-	if (me && me->guarded) {
-		me->guarded = false;
-		siglongjmp(me->jump, 1);
-	}
-	failure("signal %d at 0x%lx, address 0x%lx", signal,
-		(unsigned long)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP],
-		(unsigned long)info->si_addr);
-	sigaction(signal, &action, NULL);
-}
-
-/* Be sampled, on a stack of its own, above one that may be anything. */
-static void on_user_signal(int signal)
-{
-	int error = errno;
-
-	syscall(__NR_getppid);
-	count(SIGNAL, true);
-	errno = error;
-}
-
-/* Whether signals get a stack that is there whatever this thread does to its own. */
-static void use_signal_stack(bool wish)
-{
-	stack_t stack = {
-		.ss_sp = me->signal_stack,
-		.ss_size = SIGNAL_STACK,
-		.ss_flags = wish ? 0 : SS_DISABLE,
-	};
-
-	sigaltstack(&stack, NULL);
-}
-
-/* What is sent before a program is executed has to wait until it has a handler. */
-static void hold_signals(bool wish)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	pthread_sigmask(wish ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
-}
-
-static void catch_signals(void)
-{
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE };
-	struct sigaction action = {
-		.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER,
-	};
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(faults); i++)
-		sigaction(faults[i], &action, NULL);
-	action = (struct sigaction){
-		.sa_handler = on_user_signal, .sa_flags = SA_ONSTACK | SA_RESTART,
-	};
-	sigaction(SIGUSR1, &action, NULL);
-	hold_signals(false);
-}
+unsigned long long any_number(void);
+unsigned long below(unsigned long limit);
+bool one_in(unsigned long n);
+unsigned long long seed_of(unsigned long long seed, unsigned long long nth);
+void pause_a_while(unsigned long most_us);
+bool guarded(void (*act)(void));
+void use_signal_stack(bool wish);
+void hold_signals(bool wish);
+void catch_signals(void);
 
 /* --- The memory that it is done to --- */
 
@@ -295,86 +132,31 @@ static void catch_signals(void)
 
 enum part { TEXT, TABLES, STACK, SCRATCH, NR_PARTS, OBJECTS = NR_PARTS };
 
-static int part_fd[NR_PARTS];
+extern int part_fd[NR_PARTS];
 
 /* Files with headers, text and a table, of which the text alone does not change. */
-static struct object objects[4];
+extern struct object objects[4];
 
-static unsigned char *part_page(enum part part, unsigned long nth)
-{
-	return (unsigned char *)(ARENA + part * PART_SIZE + nth * PAGE);
-}
+unsigned char *part_page(enum part part, unsigned long nth);
+unsigned char *any_page(enum part part);
+int usual_protection(enum part part);
+int any_protection(enum part part);
+bool map_pages(enum part part, unsigned long first, unsigned long nr, int protection);
+const char *make_arena(void);
 
-static unsigned char *any_page(enum part part)
-{
-	return part_page(part, below(PAGES));
-}
+/* --- Tables' contents, stacks, and samples --- */
 
-static int usual_protection(enum part part)
-{
-	return PROT_READ | (part == TEXT ? PROT_EXEC : PROT_WRITE);
-}
+unsigned long any_word(void);
+void make_table(unsigned int format, unsigned char *text, unsigned char *target);
+unsigned int any_format(void);
+void act_table(void);
+void play_at(unsigned char *text);
+void act_scene(void);
+void act_signal(void);
+void act_late(void);
 
-static int any_protection(enum part part)
-{
-	if (!one_in(4))
-		return usual_protection(part);
-	/* Never what others write, and text. */
-	return below(4) & ~(part == TEXT ? PROT_WRITE : 0);
-}
+/* --- Objects whose tables nobody registers --- */
 
-/* Pages of a part, where something is now or not; of a file, or of zeros. */
-static bool map_pages(enum part part, unsigned long first, unsigned long nr, int protection)
-{
-	int flags = MAP_FIXED | (one_in(2) ? MAP_SHARED : MAP_PRIVATE);
-	int fd = part_fd[part];
-	void *at = part_page(part, first);
-
-	if (one_in(4)) {
-		flags |= MAP_ANONYMOUS;
-		fd = -1;
-	}
-	return mmap(at, nr * PAGE, protection, flags, fd, fd < 0 ? 0 : first * PAGE) == at;
-}
-
-/* Functions as a scene has them, in each page. */
-static void write_text(unsigned char *page)
-{
-	/* Nobody comes here but by mistake. */
-	memset(page, 0xcc, PAGE);
-	memcpy(page, scene_code, sizeof(scene_code));
-	memcpy(page + 20 * FUNCTION_SIZE, restorer_code, sizeof(restorer_code));
-	memcpy(page + 21 * FUNCTION_SIZE + 1, restorer_code, sizeof(restorer_code));
-	memcpy(page + 22 * FUNCTION_SIZE, leaf_code, sizeof(leaf_code));
-}
-
-/* Make all parts; returns NULL, or what does not work. */
-static const char *make_arena(void)
-{
-	static unsigned char page[PAGE];
-
-	write_text(page);
-	for (enum part part = 0; part < NR_PARTS; part++) {
-		part_fd[part] = syscall(__NR_memfd_create, "part", 1 /* MFD_CLOEXEC */);
-		if (part_fd[part] < 0 || ftruncate(part_fd[part], PAGES * PAGE))
-			return "memfd_create";
-		for (unsigned long i = 0; part == TEXT && i < PAGES; i++) {
-			if (pwrite(part_fd[part], page, PAGE, i * PAGE) != PAGE)
-				return "pwrite";
-		}
-		if (!map_pages(part, 0, PAGES, usual_protection(part)))
-			return "mmap";
-	}
-	for (unsigned int i = 0; i < ARRAY_SIZE(objects); i++) {
-		objects[i] = object_good();
-		if (object_write(&objects[i]))
-			return "object_write";
-		for (unsigned long j = 0; j < 2; j++) {
-			if (pwrite(objects[i].fd, page, PAGE, (OBJECT_TEXT + j) * PAGE) != PAGE)
-				return "pwrite";
-		}
-	}
-	return NULL;
-}
+void act_object(void);
 
 #endif /* RANDOM_H */

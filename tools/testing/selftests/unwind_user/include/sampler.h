@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Samples of oneself, at system calls or by a clock, with deferred user stacks.
- * After kselftest.h.
  */
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 
 #define RING_PAGES	64
 #define RING_SIZE	(RING_PAGES * 4096UL)
@@ -31,285 +31,152 @@ struct chain {
 	unsigned long ips[MAX_CHAIN];
 };
 
-static inline void chain_set_end(struct chain *chain, unsigned short misc)
-{
-	chain->end = (misc & PERF_RECORD_MISC_CALLCHAIN_END_MASK) >>
-		     PERF_RECORD_MISC_CALLCHAIN_END_SHIFT;
-	chain->guessed = misc & PERF_RECORD_MISC_CALLCHAIN_GUESSED;
-}
-
-/* The number in a small file, or a negative errno. */
-static inline long read_number(const char *path)
-{
-	char text[32];
-	int fd = open(path, O_RDONLY);
-	ssize_t len;
-
-	if (fd < 0)
-		return -errno;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0)
-		return -EIO;
-	text[len] = '\0';
-	return atol(text);
-}
-
-/* The id of the tracepoint where a system call begins, or a negative errno. */
-static inline long tracepoint_id(const char *name)
-{
-	static const char * const at[] = {
-		"/sys/kernel/tracing/events/syscalls/sys_enter_%s/id",
-		"/sys/kernel/debug/tracing/events/syscalls/sys_enter_%s/id",
-	};
-	char path[100];
-	long id = -ENOENT;
-
-	for (unsigned int i = 0; i < 2 && id < 0; i++) {
-		snprintf(path, sizeof(path), at[i], name);
-		id = read_number(path);
-	}
-	return id;
-}
-
-/* Open an event of a thread, 0 for this one, with a ring; returns 0 or an errno. */
-static inline int sampler_open_event_of(struct sampler *sampler, struct perf_event_attr *attr,
-					int pid)
-{
-	sampler->fd = syscall(__NR_perf_event_open, attr, pid, -1, -1, 0);
-	if (sampler->fd < 0)
-		return errno;
-	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
-			     MAP_SHARED, sampler->fd, 0);
-	if (sampler->page == MAP_FAILED) {
-		int error = errno;
-
-		close(sampler->fd);
-		return error;
-	}
-	sampler->ring = (const unsigned char *)sampler->page + 4096;
-	return 0;
-}
-
-static inline int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr)
-{
-	return sampler_open_event_of(sampler, attr, 0);
-}
-
-static inline void sampler_close(struct sampler *sampler)
-{
-	munmap(sampler->page, RING_SIZE + 4096);
-	close(sampler->fd);
-}
-
-/* The same, with stacks and nothing else. */
-static inline int sampler_open_stacks_of(struct sampler *sampler, struct perf_event_attr attr,
-					 int pid)
-{
-	attr.size = sizeof(attr);
-	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
-	attr.exclude_callchain_kernel = 1;
-	attr.defer_callchain = 1;
-	attr.defer_output = 1;
-	return sampler_open_event_of(sampler, &attr, pid);
-}
-
-static inline int sampler_open_stacks(struct sampler *sampler, struct perf_event_attr attr)
-{
-	return sampler_open_stacks_of(sampler, attr, 0);
-}
-
-/* Sample each of a system call of this thread from now on; returns 0 or an errno. */
-static inline int sampler_open_syscall(struct sampler *sampler, const char *name)
-{
-	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .sample_period = 1 };
-	long id = tracepoint_id(name);
-
-	if (id < 0)
-		return -id;
-	attr.config = id;
-	return sampler_open_stacks(sampler, attr);
-}
-
-static inline int sampler_open(struct sampler *sampler)
-{
-	return sampler_open_syscall(sampler, "getppid");
-}
-
-/* An event that samples this thread after each so many nanoseconds, once enabled. */
-static inline int sampler_open_clock(struct sampler *sampler, unsigned long period)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = period,
-		.disabled = 1,
-	};
-
-	return sampler_open_stacks(sampler, attr);
-}
-
-/* Copy out of the ring, around its end. */
-static inline void ring_copy(const struct sampler *sampler, unsigned long from,
-			     void *to, unsigned long len)
-{
-	unsigned char *bytes = to;
-
-	while (len--)
-		*bytes++ = sampler->ring[from++ % RING_SIZE];
-}
-
-/*
- * Take the next record out of the ring, less its header, to sampler->words.
- * Returns its type, 0 if there is none, or -1 if it is too long.
+/**
+ * chain_set_end() - Note how a stack ended.
+ * @chain: the stack
+ * @misc: the misc field of its record
  */
-static inline int sampler_record(struct sampler *sampler)
-{
-	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
-	unsigned long tail = sampler->page->data_tail;
-	struct perf_event_header header;
+void chain_set_end(struct chain *chain, unsigned short misc);
 
-	if (tail == head)
-		return 0;
-	ring_copy(sampler, tail, &header, sizeof(header));
-	if (header.size > sizeof(sampler->words))
-		return -1;
-	ring_copy(sampler, tail + sizeof(header), sampler->words, header.size - sizeof(header));
-	__atomic_store_n(&sampler->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
-	sampler->misc = header.misc;
-	return header.type;
-}
-
-/*
- * Take all records out of the ring, which must be those of one sample.
+/**
+ * read_number() - Read the number in a small file.
+ * @path: the file
  *
- * The sample says PERF_CONTEXT_USER_DEFERRED and a cookie; the record with
- * that cookie has the stack. Returns NULL, or a string that says what is wrong.
+ * Return: the number, or a negative errno
  */
-static inline const char *sampler_chain(struct sampler *sampler, struct chain *chain)
-{
-	unsigned long *words = sampler->words;
-	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
-	unsigned long tail = sampler->page->data_tail;
-	unsigned long cookie = 0;
-	const char *error = NULL;
+long read_number(const char *path);
 
-	chain->nr = 0;
-	while (tail < head) {
-		struct perf_event_header header;
-		unsigned long nr, *ips;
-
-		ring_copy(sampler, tail, &header, sizeof(header));
-		if (header.size > sizeof(sampler->words)) {
-			error = "record too long";
-			break;
-		}
-		ring_copy(sampler, tail + sizeof(header), words, header.size - sizeof(header));
-		tail += header.size;
-
-		switch (header.type) {
-		case PERF_RECORD_SAMPLE:
-			/* ip, nr, entries */
-			nr = words[1];
-			ips = &words[2];
-			if (nr < 2 || ips[nr - 2] != (unsigned long)PERF_CONTEXT_USER_DEFERRED)
-				error = "sample is not deferred";
-			else if (cookie)
-				error = "two samples";
-			else
-				cookie = ips[nr - 1];
-			break;
-		case PERF_RECORD_CALLCHAIN_DEFERRED:
-			/* cookie, nr, entries */
-			nr = words[1];
-			ips = &words[2];
-			if (!cookie || words[0] != cookie)
-				error = "stack of another sample";
-			else if (chain->nr)
-				error = "two stacks";
-			if (error)
-				break;
-			for (unsigned long i = 0; i < nr; i++)
-				chain->ips[chain->nr++] = ips[i];
-			chain_set_end(chain, header.misc);
-			break;
-		case PERF_RECORD_LOST:
-			error = "lost records";
-			break;
-		}
-	}
-	__atomic_store_n(&sampler->page->data_tail, head, __ATOMIC_RELEASE);
-	if (!error && !chain->nr)
-		error = "no stack";
-	return error;
-}
-
-/*
- * Take all records out of the ring, and look at each stack.
+/**
+ * tracepoint_id() - Find the tracepoint where a system call begins.
+ * @name: the system call
  *
- * Returns how many samples there were whose stack @look found good, or -1 if one
- * was not, or is missing though another sample's came, or if records were lost. A
- * sample that says that it has no stack, as one in signal delivery, is not counted.
+ * Return: the id, or a negative errno
  */
-static inline int sampler_each(struct sampler *sampler, struct chain *chain,
-			       bool (*look)(const struct chain *chain, const void *arg),
-			       const void *arg)
-{
-	unsigned long *words = sampler->words;
-	unsigned long cookie = 0, taken = 0;
-	int samples = 0, good = 0, type;
+long tracepoint_id(const char *name);
 
-	while (good >= 0 && (type = sampler_record(sampler)) != 0) {
-		unsigned long nr = words[1];
+/**
+ * sampler_open_event_of() - Open an event of a thread, with a ring.
+ * @sampler: what takes the event
+ * @attr: the event
+ * @pid: the thread, 0 for the caller
+ *
+ * Return: 0 or an errno
+ */
+int sampler_open_event_of(struct sampler *sampler, struct perf_event_attr *attr, int pid);
 
-		switch (type) {
-		case PERF_RECORD_SAMPLE:
-			if (!nr)
-				break;
-			if (nr < 2 || words[nr] != (unsigned long)PERF_CONTEXT_USER_DEFERRED) {
-				ksft_print_msg("sample that is not deferred\n");
-				good = -1;
-				break;
-			}
-			/* One on the way back, when the stack had been taken. */
-			if (words[nr + 1] == taken) {
-				good++;
-				break;
-			}
-			/* Several may share a stack: those before the task is back. */
-			if (samples && words[nr + 1] != cookie) {
-				ksft_print_msg("sample without a stack\n");
-				good = -1;
-				break;
-			}
-			cookie = words[nr + 1];
-			samples++;
-			break;
-		case PERF_RECORD_CALLCHAIN_DEFERRED:
-			chain->nr = nr;
-			memcpy(chain->ips, &words[2], nr * sizeof(words[0]));
-			chain_set_end(chain, sampler->misc);
-			if (!samples || words[0] != cookie) {
-				ksft_print_msg("stack without a sample\n");
-				good = -1;
-				break;
-			}
-			taken = cookie;
-			good = look(chain, arg) ? good + samples : -1;
-			samples = 0;
-			break;
-		case PERF_RECORD_LOST:
-			/* id, number */
-			ksft_print_msg("%lu records lost\n", words[1]);
-			good = -1;
-			break;
-		case -1:
-			ksft_print_msg("record too long\n");
-			good = -1;
-			break;
-		}
-	}
-	return good;
-}
+/**
+ * sampler_open_event() - Open an event of the caller, with a ring.
+ * @sampler: what takes the event
+ * @attr: the event
+ *
+ * Return: 0 or an errno
+ */
+int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr);
+
+/**
+ * sampler_close() - Close the event and unmap its ring.
+ * @sampler: an open sampler
+ */
+void sampler_close(struct sampler *sampler);
+
+/**
+ * sampler_open_stacks_of() - Open an event of a thread that records deferred stacks and
+ *   nothing else.
+ * @sampler: what takes the event
+ * @attr: the event, without what it records
+ * @pid: the thread, 0 for the caller
+ *
+ * Return: 0 or an errno
+ */
+int sampler_open_stacks_of(struct sampler *sampler, struct perf_event_attr attr, int pid);
+
+/**
+ * sampler_open_stacks() - Open an event of the caller that records deferred stacks and
+ *   nothing else.
+ * @sampler: what takes the event
+ * @attr: the event, without what it records
+ *
+ * Return: 0 or an errno
+ */
+int sampler_open_stacks(struct sampler *sampler, struct perf_event_attr attr);
+
+/**
+ * sampler_open_syscall() - Sample each call of a system call by the caller.
+ * @sampler: what takes the event
+ * @name: the system call
+ *
+ * Return: 0 or an errno
+ */
+int sampler_open_syscall(struct sampler *sampler, const char *name);
+
+/**
+ * sampler_open() - Sample each getppid() of the caller.
+ * @sampler: what takes the event
+ *
+ * Return: 0 or an errno
+ */
+int sampler_open(struct sampler *sampler);
+
+/**
+ * stacks_missing() - Find out what an error means.
+ * @error: what sampler_open() returned
+ *
+ * Return: whether it says that this kernel or user has no deferred stacks
+ */
+bool stacks_missing(int error);
+
+/**
+ * sampler_open_clock() - Open an event that samples the caller by a clock, once it is
+ *   enabled.
+ * @sampler: what takes the event
+ * @period: the nanoseconds between two samples
+ *
+ * Return: 0 or an errno
+ */
+int sampler_open_clock(struct sampler *sampler, unsigned long period);
+
+/**
+ * ring_copy() - Copy out of the ring, around its end.
+ * @sampler: an open sampler
+ * @from: the position in the ring
+ * @to: where the bytes go
+ * @len: how many
+ */
+void ring_copy(const struct sampler *sampler, unsigned long from, void *to, unsigned long len);
+
+/**
+ * sampler_record() - Take the next record out of the ring.
+ * @sampler: an open sampler; its words get the record, less the header
+ *
+ * Return: the record's type, 0 if there is none, or -1 if it is too long
+ */
+int sampler_record(struct sampler *sampler);
+
+/**
+ * sampler_chain() - Take all records out of the ring, which must be those of one sample.
+ * @sampler: an open sampler
+ * @chain: gets the stack
+ *
+ * The sample has PERF_CONTEXT_USER_DEFERRED and a cookie. The record with that cookie has
+ * the stack.
+ *
+ * Return: NULL, or what is wrong
+ */
+const char *sampler_chain(struct sampler *sampler, struct chain *chain);
+
+/**
+ * sampler_each() - Take all records out of the ring, and look at each stack.
+ * @sampler: an open sampler
+ * @chain: gets each stack in turn
+ * @look: judges a stack
+ * @arg: an argument of @look
+ *
+ * A sample without a stack, as one in signal delivery, is not counted.
+ *
+ * Return: how many samples have a stack that @look found good; -1 if it found one bad, if
+ * a stack is missing, or if records were lost
+ */
+int sampler_each(struct sampler *sampler, struct chain *chain,
+		 bool (*look)(const struct chain *chain, const void *arg), const void *arg);
 
 #endif /* SAMPLER_H */

@@ -6,7 +6,6 @@
 #ifndef SCENE_FIXTURE_H
 #define SCENE_FIXTURE_H
 
-#include "tables.h"
 #include "scene.h"
 
 FIXTURE(scene) {

@@ -1,109 +1,97 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Registering unwind tables, and tables made by hand.
- *
- * For programs with a C library, after kselftest_harness.h.
  */
 #ifndef TABLES_H
 #define TABLES_H
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/prctl.h>
 #include <linux/unwind_tables.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/types.h>
 
+#include "code.h"
 #include "sampler.h"
 
 #define PAGE	4096UL
 
-/* The system call as it is: a number of elements or a negative errno. */
-static inline long tables_call(unsigned long operation, void *array,
-			       unsigned long count, unsigned long size)
-{
-	long ret = syscall(__NR_prctl, PR_UNWIND_TABLES, operation, array, count, size);
+/**
+ * tables_call() - Make the system call.
+ * @operation: a PR_UNWIND_TABLES operation
+ * @array: the elements
+ * @count: how many
+ * @size: the size of one
+ *
+ * Return: a number of elements, or a negative errno
+ */
+long tables_call(unsigned long operation, void *array, unsigned long count, unsigned long size);
 
-	return ret < 0 ? -errno : ret;
-}
-
-/* The same for one element: 0 or a negative errno. */
-static inline int tables_one(unsigned long operation, const struct unwind_table *table)
-{
-	long ret = tables_call(operation, (void *)table, 1, sizeof(*table));
-
-	if (ret == 1)
-		return 0;
-	return ret < 0 ? ret : -EPROTO;
-}
+/**
+ * tables_one() - Make the system call for one element.
+ * @operation: a PR_UNWIND_TABLES operation
+ * @table: the element
+ *
+ * Return: 0 or a negative errno
+ */
+int tables_one(unsigned long operation, const struct unwind_table *table);
 
 #define do_register(table)	tables_one(PR_UNWIND_TABLES_REGISTER, table)
 #define do_unregister(table)	tables_one(PR_UNWIND_TABLES_UNREGISTER, table)
 #define do_update(table)	tables_one(PR_UNWIND_TABLES_UPDATE, table)
 
-static inline long tables_list(struct unwind_table *tables, unsigned long count)
-{
-	return tables_call(PR_UNWIND_TABLES_ENUMERATE, tables, count, sizeof(*tables));
-}
-
-static inline long tables_count(void)
-{
-	return tables_list(NULL, 0);
-}
-
-static inline bool same_ranges(const struct unwind_table *a, const struct unwind_table *b)
-{
-	return a->text_start == b->text_start && a->text_end == b->text_end &&
-	       a->table_start == b->table_start && a->table_end == b->table_end;
-}
-
-/* What is known about a registered table; its state is -1 if it is not there. */
-static inline struct unwind_table tables_find(const struct unwind_table *wanted)
-{
-	struct unwind_table all[256];
-	long count = tables_list(all, 256);
-
-	for (long i = 0; i < count && i < 256; i++) {
-		if (same_ranges(&all[i], wanted))
-			return all[i];
-	}
-	return (struct unwind_table){ .state = -1 };
-}
-
-static inline bool registered(const struct unwind_table *wanted)
-{
-	return tables_find(wanted).state != (__u32)-1;
-}
-
-static inline struct unwind_table ranges(const void *text, size_t text_len,
-					 const void *table, size_t table_len)
-{
-	return (struct unwind_table){
-		.text_start = (unsigned long)text,
-		.text_end = (unsigned long)text + text_len,
-		.table_start = (unsigned long)table,
-		.table_end = (unsigned long)table + table_len,
-		.format = UNWIND_TABLE_SFRAME,
-	};
-}
-
-/*
- * A function that makes a system call to be sampled, and returns where it
- * returns to. It has no frame: by frame pointer its caller is skipped.
+/**
+ * tables_list() - List what is registered.
+ * @tables: gets the tables
+ * @count: the room in it
  *
- *	mov	$__NR_getppid, %eax
- *	syscall
- *	mov	(%rsp), %rax
- *	ret
+ * Return: how many tables there are, or a negative errno
  */
-static const unsigned char leaf_code[] = {
-	0xb8, 0x6e, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x48, 0x8b, 0x04, 0x24, 0xc3,
-};
+long tables_list(struct unwind_table *tables, unsigned long count);
+
+/**
+ * tables_count() - Count what is registered.
+ *
+ * Return: how many tables there are, or a negative errno
+ */
+long tables_count(void);
+
+/**
+ * same_ranges() - Compare the ranges of two tables.
+ * @a: a table
+ * @b: another one
+ *
+ * Return: whether text and table of both are at the same addresses
+ */
+bool same_ranges(const struct unwind_table *a, const struct unwind_table *b);
+
+/**
+ * tables_find() - Find a table among those that are registered.
+ * @wanted: its ranges
+ *
+ * Return: the table as the kernel lists it; its state is -1 if it is not there
+ */
+struct unwind_table tables_find(const struct unwind_table *wanted);
+
+/**
+ * registered() - Find out whether a table is registered.
+ * @wanted: its ranges
+ *
+ * Return: whether it is
+ */
+bool registered(const struct unwind_table *wanted);
+
+/**
+ * ranges() - Describe an SFrame table.
+ * @text: the text
+ * @text_len: its length
+ * @table: the table
+ * @table_len: its length
+ *
+ * Return: the description, for a registration
+ */
+struct unwind_table ranges(const void *text, size_t text_len, const void *table, size_t table_len);
 
 /* An SFrame table of one or two functions that share their only row. */
 struct hand_table {
@@ -141,50 +129,32 @@ static_assert(sizeof(struct hand_table) == 28 + 2 * 16 + 5 + 3, "layout");
 #define VERSION_STATE		"disabled:version@0x2"
 #define ROW_INFO_OFFSET		(sizeof(struct hand_table) - 2)
 
-/* Say where a function is, in a table that is going to stand at an address. */
-static inline void set_function(struct hand_table *table, int nth, const void *at,
-				const void *function)
-{
-	long start = (long)function - (long)at;
-
-	memcpy(table->index[nth].start, &start, sizeof(start));
-	table->index[nth].size = sizeof(leaf_code);
-}
-
-/*
- * A table that is going to stand at an address, for a function like leaf_code:
- * the caller's frame is at rsp+8.
+/**
+ * set_function() - Say where a function like leaf_code is.
+ * @table: a table in the making
+ * @nth: the index of the function
+ * @at: the table's address in the end
+ * @function: the function's address
  */
-static inline struct hand_table table_for(const void *at, const void *function)
-{
-	struct hand_table table = {
-		.magic = 0xdee2,
-		.version = 3,
-		.flags = 1,	/* sorted */
-		.abi = 3,	/* AMD64 */
-		.fixed_ra = -8,
-		.functions = 1,
-		.rows = 1,
-		.rows_len = 5 + 3,
-		.rows_at = 2 * 16,
-		.row_count = 1,
-		.row_info = 0x03,	/* from SP, one word of a byte */
-		.row_cfa = 8,
-	};
+void set_function(struct hand_table *table, int nth, const void *at, const void *function);
 
-	set_function(&table, 0, at, function);
-	return table;
-}
+/**
+ * table_for() - Make a table of one function like leaf_code, whose CFA is at RSP + 8.
+ * @at: the table's address in the end
+ * @function: the function's address
+ *
+ * Return: the table
+ */
+struct hand_table table_for(const void *at, const void *function);
 
-/* The same table, which says that nobody has called the function. */
-static inline struct hand_table table_outermost(const void *at, const void *function)
-{
-	struct hand_table table = table_for(at, function);
-
-	table.row_info = 0;
-	table.rows_len = 5 + 2;
-	return table;
-}
+/**
+ * table_outermost() - Make a table of one function that nobody calls.
+ * @at: the table's address in the end
+ * @function: the function's address
+ *
+ * Return: the table
+ */
+struct hand_table table_outermost(const void *at, const void *function);
 
 /*
  * Twelve pages, of which 1 to 4 are text and 6 to 9 a table; nobody may touch
@@ -203,34 +173,19 @@ struct place {
 	struct unwind_table good;
 };
 
-static inline void write_leaf(void *at)
-{
-	memcpy(at, leaf_code, sizeof(leaf_code));
-}
+/**
+ * write_leaf() - Write a leaf, which is a function like leaf_code.
+ * @at: its address
+ */
+void write_leaf(void *at);
 
-/* Make a place; returns 0 or a negative errno. */
-static inline int place_make(struct place *place)
-{
-	unsigned char *area = mmap(NULL, PLACE_PAGES * PAGE, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (area == MAP_FAILED)
-		return -errno;
-	place->area = area;
-	place->text = area + TEXT_PAGE * PAGE;
-	place->table = (struct hand_table *)(area + TABLE_PAGE * PAGE);
-	for (int i = 0; i < PART_PAGES; i++)
-		write_leaf(place->text + i * PAGE);
-	*place->table = table_for(place->table, place->text);
-	place->good = ranges(place->text, PART_PAGES * PAGE, place->table, PART_PAGES * PAGE);
-
-	if (mprotect(place->text, PART_PAGES * PAGE, PROT_READ | PROT_EXEC) ||
-	    mprotect(area, TEXT_PAGE * PAGE, PROT_NONE) ||
-	    mprotect(area + (TEXT_PAGE + PART_PAGES) * PAGE, PAGE, PROT_NONE) ||
-	    mprotect(area + (TABLE_PAGE + PART_PAGES) * PAGE, 2 * PAGE, PROT_NONE))
-		return -errno;
-	return 0;
-}
+/**
+ * place_make() - Map a place.
+ * @place: gets the addresses
+ *
+ * Return: 0 or a negative errno
+ */
+int place_make(struct place *place);
 
 /* How a stack goes on behind a leaf. */
 enum walk {
@@ -241,70 +196,44 @@ enum walk {
 	WALK_NONE,	/* there was no stack */
 };
 
-static inline enum walk chain_of_leaf(struct sampler *sampler, unsigned long caller,
-				      unsigned long skipped_to)
-{
-	static __thread struct chain chain;
-	const char *error = sampler_chain(sampler, &chain);
-
-	if (error) {
-		ksft_print_msg("%s\n", error);
-		return WALK_NONE;
-	}
-	if (chain.nr == 1)
-		return WALK_OUTERMOST;
-	if (chain.ips[1] == caller)
-		return WALK_FOUND;
-	return chain.ips[1] == skipped_to ? WALK_LOST : WALK_WRONG;
-}
-
-/*
- * Call a leaf and see. Who does that has a frame pointer, is skipped if that is
- * followed, and returns to this address: the function this is inlined into, too.
+/**
+ * walk() - Call a leaf, and see how the stack goes on behind it.
+ * @sampler: samples getppid()
+ * @leaf: the leaf
+ *
+ * A walk by frame pointer skips this function, and gets to its caller.
+ *
+ * Return: how the stack goes on
  */
-static inline enum walk walk(struct sampler *sampler, const void *leaf)
-{
-	unsigned long caller = ((unsigned long (*)(void))leaf)();
-
-	return chain_of_leaf(sampler, caller, (unsigned long)__builtin_return_address(0));
-}
+enum walk walk(struct sampler *sampler, const void *leaf);
 
 /* Why tests are skipped. */
 #define NO_TABLES	"no PR_UNWIND_TABLES; see config"
 #define NO_STACKS	"no deferred stacks: errno %d; see config"
 
-static inline bool tables_missing(void)
-{
-	return tables_count() == -EINVAL;
-}
+/**
+ * tables_missing() - Find out whether the kernel has no tables.
+ *
+ * Return: whether it has none
+ */
+bool tables_missing(void);
 
-/* Whether an error of sampler_open() says that it cannot be had here. */
-static inline bool stacks_missing(int error)
-{
-	return error == EINVAL || error == ENOENT || error == EACCES || error == EPERM;
-}
+/**
+ * ended_well() - Wait for a child.
+ * @pid: the child
+ *
+ * Return: whether it exited with 0
+ */
+bool ended_well(pid_t pid);
 
-/* Whether a child has exited with 0. */
-static inline bool ended_well(pid_t pid)
-{
-	int status;
-
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	       !WEXITSTATUS(status);
-}
-
-/* Write a string to a file; returns 0 or a negative errno. */
-static inline int write_string(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		ret = -errno;
-	close(fd);
-	return ret;
-}
+/**
+ * write_string() - Write a string to a file.
+ * @path: the file
+ * @text: the string
+ *
+ * Return: 0 or a negative errno
+ */
+int write_string(const char *path, const char *text);
 
 /* A line of /proc/PID/unwind_tables. */
 struct line {
@@ -315,66 +244,54 @@ struct line {
 	char path[256];
 };
 
-/* Read the file of a process; returns the number of lines or a negative errno. */
-static inline int proc_all_lines(pid_t pid, struct line *lines, int max)
-{
-	char path[64], text[1024];
-	FILE *file;
-	int n = 0;
+/**
+ * proc_all_lines() - Read the unwind_tables file of a process.
+ * @pid: the process
+ * @lines: gets the lines
+ * @max: the room in it
+ *
+ * Return: the number of lines, or a negative errno
+ */
+int proc_all_lines(pid_t pid, struct line *lines, int max);
 
-	snprintf(path, sizeof(path), "/proc/%d/unwind_tables", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	while (n < max && fgets(text, sizeof(text), file)) {
-		struct line *line = &lines[n++];
+/**
+ * proc_lines() - Read the unwind_tables file of a process, without texts that are known
+ *   to have no table.
+ * @pid: the process
+ * @lines: gets the lines
+ * @max: the room in it
+ *
+ * Return: the number of lines, or a negative errno
+ */
+int proc_lines(pid_t pid, struct line *lines, int max);
 
-		memset(line, 0, sizeof(*line));
-		if (sscanf(text, "%llx-%llx %llx-%llx %15s %15s %63s %255[^\n]",
-			   &line->table.text_start, &line->table.text_end,
-			   &line->table.table_start, &line->table.table_end, line->format,
-			   line->origin, line->state, line->path) < 7)
-			n = -EPROTO;
-		if (n < 0)
-			break;
-	}
-	fclose(file);
-	return n;
-}
+/**
+ * line_of() - Find the line of a table.
+ * @lines: the lines
+ * @n: how many
+ * @table: its ranges
+ *
+ * Return: the line, or NULL
+ */
+struct line *line_of(struct line *lines, int n, const struct unwind_table *table);
 
-/* The same, without the texts that are known to have no table. */
-static inline int proc_lines(pid_t pid, struct line *lines, int max)
-{
-	int n = proc_all_lines(pid, lines, max), kept = 0;
+/**
+ * page_of() - Describe a page of a place's text as a range of its own.
+ * @place: the place
+ * @page: which page
+ *
+ * Return: the description, for a registration
+ */
+struct unwind_table page_of(const struct place *place, int page);
 
-	for (int i = 0; i < n; i++) {
-		if (strcmp(lines[i].format, "none"))
-			lines[kept++] = lines[i];
-	}
-	return n < 0 ? n : kept;
-}
-
-/* The line that has the ranges, or NULL. */
-static inline struct line *line_of(struct line *lines, int n, const struct unwind_table *table)
-{
-	for (int i = 0; i < n; i++) {
-		if (same_ranges(&lines[i].table, table))
-			return &lines[i];
-	}
-	return NULL;
-}
-
-/* A page of the place's text as a range of its own. */
-static inline struct unwind_table page_of(const struct place *place, int page)
-{
-	return ranges(place->text + page * PAGE, PAGE, place->table, PART_PAGES * PAGE);
-}
-
-/* One call for several. */
-static inline long batch_call(unsigned long operation, struct unwind_table *batch,
-			      unsigned long count)
-{
-	return tables_call(operation, batch, count, sizeof(*batch));
-}
+/**
+ * batch_call() - Make the system call for several tables.
+ * @operation: a PR_UNWIND_TABLES operation
+ * @batch: the tables
+ * @count: how many
+ *
+ * Return: a number of tables, or a negative errno
+ */
+long batch_call(unsigned long operation, struct unwind_table *batch, unsigned long count);
 
 #endif /* TABLES_H */

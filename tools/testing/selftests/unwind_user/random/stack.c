@@ -1,13 +1,17 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Operations at random: tables' contents, stacks, and samples. After random_act.h.
- */
-#ifndef RANDOM_STACK_H
-#define RANDOM_STACK_H
-
+// SPDX-License-Identifier: GPL-2.0
+/* Operations at random: tables' contents, stacks, and samples. */
+#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "random.h"
 
 static struct rule any_rule(void)
 {
@@ -59,7 +63,7 @@ static size_t any_program(unsigned char program[static 12])
 }
 
 /* Make a table, which may be damaged, in this thread's page. It will be at @target. */
-static void make_table(unsigned int format, unsigned char *text, unsigned char *target)
+void make_table(unsigned int format, unsigned char *text, unsigned char *target)
 {
 	/* It says how far the text is. */
 	struct scene scene = { .table = me->page, .text = me->page + (text - target) };
@@ -94,7 +98,7 @@ static void make_table(unsigned int format, unsigned char *text, unsigned char *
 	}
 }
 
-static unsigned int any_format(void)
+unsigned int any_format(void)
 {
 	return one_in(2) ? UNWIND_TABLE_SFRAME : UNWIND_TABLE_EH_FRAME;
 }
@@ -108,7 +112,7 @@ static void copy_page(void)
 }
 
 /* Write a table; it is made elsewhere, for others write here, too. */
-static void act_table(void)
+void act_table(void)
 {
 	target = part_page(TABLES, below(PAGES - 1));
 	make_table(any_format(), any_page(TEXT), target);
@@ -199,7 +203,7 @@ static void act_sampler(void)
 }
 
 /* Sample a stack that starts in a page of text. */
-static void play_at(unsigned char *text)
+void play_at(unsigned char *text)
 {
 	struct scene_regs *regs = &me->frame.regs;
 	unsigned long *words = (unsigned long *)regs;
@@ -220,12 +224,12 @@ static void play_at(unsigned char *text)
 		drain();
 }
 
-static void act_scene(void)
+void act_scene(void)
 {
 	play_at(any_page(TEXT));
 }
 
-static void act_signal(void)
+void act_signal(void)
 {
 	pid_t tid = __atomic_load_n(&actors[below(ACTORS)].tid, __ATOMIC_RELAXED);
 
@@ -258,7 +262,7 @@ static void *walk_late(void *page)
  * Pages that are missing for a while: whoever reads them waits between look-up and
  * use, and others go on. Without rights the kernel does not wait: it gets a fault.
  */
-static void act_late(void)
+void act_late(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register missing = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -299,4 +303,3 @@ static void act_late(void)
 		count(LATE, waited);
 }
 
-#endif /* RANDOM_STACK_H */

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "changing.h"
+
+/* Write what may be a table, and what is none. */
+static void *changing_write(void *data)
+{
+	struct changing *changing = data;
+	unsigned int seed = 1;
+
+	while (!__atomic_load_n(&changing->stop, __ATOMIC_RELAXED)) {
+		int what = rand_r(&seed) % 64;
+		size_t at = rand_r(&seed) % changing->len;
+
+		if (what && at - changing->header < changing->header_len)
+			continue;
+		__atomic_store_n(&changing->scene->table[at], rand_r(&seed), __ATOMIC_RELAXED);
+		/* Some stacks are whole. */
+		if (++changing->writes % 64 == 0)
+			usleep(1000);
+	}
+	return NULL;
+}
+
+/* Whether a stack can be one. */
+static const char *changing_judge(const struct scene *scene, unsigned int frames)
+{
+	const struct chain *chain = &scene->chain;
+
+	if (chain->nr > frames)
+		return "too many frames";
+	if (chain->ips[0] != scene->frame.regs.ip + SCENE_SYSCALL)
+		return "another topmost frame";
+	for (unsigned int i = 1; i < chain->nr; i++) {
+		if (chain->ips[i] >> 56)
+			return "not an address";
+	}
+	return NULL;
+}
+
+const char *changing_sample(struct changing *changing)
+{
+	const char *wanted = getenv("RACE_SECONDS"), *error = NULL;
+	time_t end = time(NULL) + (wanted ? atoi(wanted) : 5);
+	struct scene *scene = changing->scene;
+	static unsigned char good[PAGE];
+	pthread_t thread;
+
+	memcpy(good, scene->table, sizeof(good));
+	changing->stop = false;
+	if (pthread_create(&thread, NULL, changing_write, changing))
+		return "no thread";
+	/* However slow this is, some must have been hit. */
+	while (!error && (time(NULL) < end || changing->samples < 100)) {
+		error = scene_sample(scene) ?: changing_judge(scene, changing->frames);
+		changing->whole += scene->chain.nr == changing->frames;
+		if (changing->samples++ % 4 == 0)
+			memcpy(scene->table, good, sizeof(good));
+	}
+	__atomic_store_n(&changing->stop, true, __ATOMIC_RELAXED);
+	if (pthread_join(thread, NULL))
+		error = "the thread does not end";
+	memcpy(scene->table, good, sizeof(good));
+	ksft_print_msg("%lu stacks, %lu whole, %lu bytes written\n", changing->samples,
+		       changing->whole, changing->writes);
+	return error;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "moment.h"
+
+bool is_moment_at(const unsigned long *ips, unsigned long nr, const char *ip)
+{
+	return nr == 3 && ips[0] == (unsigned long)ip &&
+	       ips[1] == (unsigned long)moment_inner_return &&
+	       ips[2] == (unsigned long)moment_outer_return;
+}
+
+bool is_moment(const unsigned long *ips, unsigned long nr)
+{
+	return is_moment_at(ips, nr, moment_ip);
+}
+
+int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid, int cpu)
+{
+	attr.size = sizeof(attr);
+	if (!attr.sample_period)
+		attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER;
+	attr.sample_regs_user = 1UL << REG_IP;
+	attr.sample_id_all = 1;
+	attr.inherit = cpu >= 0;
+	attr.exclude_callchain_kernel = 1;
+	attr.defer_callchain = 1;
+	attr.defer_output = 1;
+
+	sampler->fd = syscall(__NR_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (sampler->fd < 0)
+		return errno;
+	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
+			     MAP_SHARED, sampler->fd, 0);
+	if (sampler->page == MAP_FAILED)
+		return errno;
+	sampler->ring = (const unsigned char *)sampler->page + 4096;
+	return 0;
+}
+
+int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT };
+	static const char * const at[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	char path[128];
+	long id = -ENOENT;
+
+	if (!event) {
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.sample_period = 1000000;
+		attr.exclude_user = 1;
+		id = PERF_COUNT_SW_CPU_CLOCK;
+	}
+	for (unsigned int i = 0; i < 2 && id < 0; i++) {
+		snprintf(path, sizeof(path), "%s/events/%s/id", at[i], event);
+		id = read_number(path);
+	}
+	if (id < 0)
+		return -id;
+	attr.config = id;
+	return event_open_attr(sampler, attr, pid, cpu);
+}
+
+int records(struct sampler *sampler, struct record *all, int max)
+{
+	unsigned long *words = sampler->words;
+	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
+	unsigned long tail = sampler->page->data_tail;
+	int n = 0;
+
+	while (tail < head) {
+		struct perf_event_header header;
+		struct record *record = &all[n];
+		unsigned long len, *ips;
+
+		ring_copy(sampler, tail, &header, sizeof(header));
+		len = header.size - sizeof(header);
+		if (n++ == max || len > sizeof(sampler->words))
+			return -1;
+		ring_copy(sampler, tail + sizeof(header), words, len);
+		tail += header.size;
+
+		*record = (struct record) { .type = header.type };
+		/* entries, after their number and what stands before it */
+		ips = &words[2];
+		switch (header.type) {
+		case PERF_RECORD_SAMPLE:
+			record->tid = words[0] >> 32;
+			record->promised = words[1];
+			if (words[1] == 2 && ips[0] == (unsigned long)PERF_CONTEXT_USER_DEFERRED)
+				record->cookie = ips[1];
+			/* the ABI, and the register that was asked for */
+			record->ip = ips[words[1]] ? ips[words[1] + 1] : 0;
+			break;
+		case PERF_RECORD_CALLCHAIN_DEFERRED:
+			record->cookie = words[0];
+			record->ip = words[1] ? ips[0] : 0;
+			record->right = is_moment(ips, words[1]);
+			record->frames = words[1];
+			for (unsigned long i = 0; i < words[1] && i < MAX_FRAMES; i++)
+				record->ips[i] = ips[i];
+			record->tid = words[len / sizeof(*words) - 1] >> 32;
+			break;
+		default:
+			return -1;
+		}
+	}
+	__atomic_store_n(&sampler->page->data_tail, head, __ATOMIC_RELEASE);
+	return n;
+}
+
+int samples_with_stack(struct sampler *sampler)
+{
+	struct record all[MAX_RECORDS];
+	int n = records(sampler, all, MAX_RECORDS), samples = 0, bad = n < 0;
+
+	for (int i = 0; i < n; i++) {
+		int stacks = 0, right = 0;
+
+		if (all[i].type != PERF_RECORD_SAMPLE)
+			continue;
+		for (int j = 0; j < n; j++) {
+			if (all[j].type != PERF_RECORD_CALLCHAIN_DEFERRED ||
+			    all[j].cookie != all[i].cookie)
+				continue;
+			stacks++;
+			right += j > i && all[j].right && all[j].tid == all[i].tid;
+		}
+		if (!all[i].cookie || stacks != 1 || right != 1) {
+			ksft_print_msg("sample: cookie 0x%lx, %d stacks, %d right\n",
+				       all[i].cookie, stacks, right);
+			bad++;
+		}
+		samples++;
+	}
+	return bad ? -bad : samples;
+}
+
+int samples_without_stack(struct sampler *sampler)
+{
+	struct record all[MAX_RECORDS];
+	int n = records(sampler, all, MAX_RECORDS), samples = 0, bad = n < 0;
+
+	for (int i = 0; i < n; i++) {
+		if (all[i].type != PERF_RECORD_SAMPLE)
+			continue;
+		bad += all[i].promised;
+		samples++;
+	}
+	return bad ? -bad : samples;
+}
+
+/* The test lets the child go by the first one, and is told a thread by the other. */
+static int go[2], tell[2];
+
+int child_pipes(void)
+{
+	return pipe2(go, O_CLOEXEC) || pipe2(tell, O_CLOEXEC) ? -errno : 0;
+}
+
+bool child_tid(pid_t *tid)
+{
+	return read(tell[0], tid, sizeof(*tid)) == sizeof(*tid);
+}
+
+bool child_tell(void)
+{
+	pid_t tid = syscall(__NR_gettid);
+
+	return write(tell[1], &tid, sizeof(tid)) == sizeof(tid);
+}
+
+bool child_wait(void)
+{
+	char byte;
+
+	return read(go[0], &byte, 1) == 1;
+}
+
+void child_ready(void)
+{
+	if (!child_tell() || !child_wait())
+		_exit(1);
+}
+
+bool child_go(void)
+{
+	return write(go[1], "", 1) == 1;
+}
+
+static void *thread(void *run)
+{
+	((void (*)(void))run)();
+	return NULL;
+}
+
+bool child_thread(pthread_t *id, void (*run)(void))
+{
+	return !pthread_create(id, NULL, thread, run);
+}
+
+void child_in_thread(void (*run)(void))
+{
+	pthread_t id;
+
+	if (!child_thread(&id, run))
+		_exit(1);
+	pthread_join(id, NULL);
+}
+
+int frames_of_stack(struct sampler *sampler)
+{
+	struct record all[MAX_RECORDS];
+	int n = records(sampler, all, MAX_RECORDS), frames = -1;
+
+	for (int i = 0; i < n; i++) {
+		if (all[i].type != PERF_RECORD_CALLCHAIN_DEFERRED)
+			continue;
+		if (frames >= 0)
+			return -1;
+		frames = all[i].frames;
+	}
+	return frames;
+}
+
+bool waits_in(pid_t pid, pid_t tid, int number)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	for (int i = 0; i < 10000; i++) {
+		if (read_number(path) == number)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+void leave_by(long number, long a, long b, char *area)
+{
+	child_ready();
+	last_syscall(number, a, b, area);
+}
