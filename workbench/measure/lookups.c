@@ -27,7 +27,7 @@
 #include "kselftest.h"
 
 #include "tables.h"
-#include "scene.h"
+#include "synth.h"
 #include "objects.h"
 #include "clock.h"
 #include "forget.h"
@@ -146,13 +146,13 @@ static const char *measure(const struct file *file)
 		error = draw(file, &at, &function);
 		for (int j = 0; !error && j < 3; j++) {
 			error = counted_check(&counted, entry, at);
-			if (counted.scene.chain.end != PERF_CALLCHAIN_END_FAULT)
+			if (counted.synth.chain.end != PERF_CALLCHAIN_END_FAULT)
 				break;
 		}
 		if (error)
 			return error;
 		printf("lookup %s 0x%lx %lu %u %u %lu %lu\n", file->name, file_address(file, at),
-		       counted_cost(&counted, true) - base, counted.scene.chain.end,
+		       counted_cost(&counted, true) - base, counted.synth.chain.end,
 		       function.program, at - function.start, function.size);
 	}
 	return NULL;

@@ -33,7 +33,7 @@ static void execute(const char *path)
 {
 	static const char * const argv[] = { "moment_test", EXECUTED, NULL };
 
-	moment_call(__NR_execve, path, argv, argv + 2);
+	known_syscall(__NR_execve, path, argv, argv + 2);
 }
 
 static void execute_self(void)
@@ -52,7 +52,7 @@ static void execute_self_in_thread(void)
 /* The new program's part, after exec: samples are as ever. */
 static int executed(void)
 {
-	moment_call(__NR_getppid);
+	known_syscall(__NR_getppid);
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static bool make_no_program(const void *bytes, size_t len)
 }
 
 /* Its credentials are prepared by then, and the stack was taken; it is still there. */
-TEST_F(moment, exec_that_fails)
+TEST_F(moment, exec_fails)
 {
 	EXPECT_TRUE(make_no_program("none", 4));
 	EXPECT_TRUE(start(self, execute_no_program));
@@ -177,7 +177,7 @@ TEST_F(moment, exec_that_fails)
 	EXPECT_EQ(1, samples_with_stack(&self->two));
 }
 
-TEST_F(moment, exec_that_fails_late)
+TEST_F(moment, exec_fails_late)
 {
 	EXPECT_TRUE(make_no_program(&no_program, sizeof(no_program)));
 	EXPECT_TRUE(start(self, execute_no_program));
@@ -195,7 +195,7 @@ static void execute_often(void)
 {
 	static const char * const argv[] = { "moment_test", OFTEN, NULL };
 
-	moment_call(__NR_execve, "/proc/self/exe", argv, argv + 2);
+	known_syscall(__NR_execve, "/proc/self/exe", argv, argv + 2);
 }
 
 static void execute_often_ready(void)
@@ -242,7 +242,7 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 		ASSERT_LE(0, more);
 		for (; more; more--, n++)
 			inside += all[n].type == PERF_RECORD_SAMPLE &&
-				  all[n].ip == (unsigned long)moment_ip;
+				  all[n].ip == (unsigned long)known_ip;
 	}
 
 	for (int i = 0; i < n; i++) {
@@ -259,7 +259,7 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 			lost++;
 			continue;
 		}
-		if (all[i].ip == (unsigned long)moment_ip) {
+		if (all[i].ip == (unsigned long)known_ip) {
 			with++;
 			bad += !stack->right;
 		}
@@ -279,13 +279,13 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 static void exit_group_ready(void)
 {
 	child_ready();
-	moment_call(__NR_exit_group, 0);
+	known_syscall(__NR_exit_group, 0);
 }
 
 static void exit_thread_ready(void)
 {
 	child_ready();
-	moment_call(__NR_exit, 0);
+	known_syscall(__NR_exit, 0);
 }
 
 static void exit_thread(void)
@@ -297,7 +297,7 @@ static void exit_thread(void)
 static void kill_ready(void)
 {
 	child_ready();
-	moment_call(__NR_kill, getpid(), SIGKILL);
+	known_syscall(__NR_kill, getpid(), SIGKILL);
 }
 
 TEST_F(moment, exit)
@@ -341,7 +341,7 @@ TEST_F(moment, exit_of_a_killed_task)
 }
 
 /* The signal is there when the stack is walked. */
-TEST_F(moment, death_of_a_task_that_kills_itself)
+TEST_F(moment, self_kill)
 {
 	ASSERT_TRUE(start(self, kill_ready));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_kill", self->tid, -1));
@@ -353,7 +353,7 @@ TEST_F(moment, death_of_a_task_that_kills_itself)
 static void pause_ready(void)
 {
 	if (child_tell())
-		moment_call(__NR_pause);
+		known_syscall(__NR_pause);
 }
 
 /* The first thread waits to be let go, and ends them all. */
@@ -381,7 +381,7 @@ TEST_F(moment, exit_by_another_thread)
 /* The second page is in the page cache, but not mapped yet. */
 static void leave(long number, long a, long b)
 {
-	const unsigned long frame[] = { 0, (unsigned long)moment_ip };
+	const unsigned long frame[] = { 0, (unsigned long)known_ip };
 	int fd = memfd_create("frame", 0);
 	char *area;
 
@@ -421,7 +421,7 @@ TEST_F(moment, exec_waits_for_memory)
 }
 
 /* Others wait for a mutex that it holds by then. */
-TEST_F(moment, late_exec_waits_for_nothing)
+TEST_F(moment, late_exec_does_not_wait)
 {
 	ASSERT_TRUE(start(self, leave_by_exec));
 	ASSERT_EQ(0, event_open(&self->one, "sched/sched_prepare_exec", self->tid, -1));
@@ -431,7 +431,7 @@ TEST_F(moment, late_exec_waits_for_nothing)
 }
 
 /* It could not be killed, if the memory never came. */
-TEST_F(moment, exit_waits_for_nothing)
+TEST_F(moment, exit_does_not_wait)
 {
 	ASSERT_TRUE(start(self, leave_by_exit));
 	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
@@ -440,7 +440,7 @@ TEST_F(moment, exit_waits_for_nothing)
 	EXPECT_EQ(1, frames_of_stack(&self->one));
 }
 
-TEST_F(moment, exit_of_a_killed_task_waits_for_nothing)
+TEST_F(moment, killed_exit_does_not_wait)
 {
 	ASSERT_TRUE(start(self, leave_by_kill));
 	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));

@@ -103,7 +103,7 @@ static bool start_for_ever(struct _test_data_moment *self, void (*leave_it)(void
 	return true;
 }
 
-TEST_F_TIMEOUT(moment, traced_exit_waits_for_nothing, 4 * PATIENCE)
+TEST_F_TIMEOUT(moment, traced_exit_does_not_wait, 4 * PATIENCE)
 {
 	bool stopped;
 
@@ -116,7 +116,7 @@ TEST_F_TIMEOUT(moment, traced_exit_waits_for_nothing, 4 * PATIENCE)
 	EXPECT_EQ(1, frames_of_stack(&self->one));
 }
 
-TEST_F_TIMEOUT(moment, traced_exit_of_a_killed_task_waits_for_nothing, 4 * PATIENCE)
+TEST_F_TIMEOUT(moment, traced_killed_exit_does_not_wait, 4 * PATIENCE)
 {
 	bool stopped;
 

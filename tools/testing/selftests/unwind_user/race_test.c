@@ -54,10 +54,10 @@ static const unsigned char caller_code[] = {
 
 static struct {
 	/* Ranges that threads register and unregister: pages of its text. */
-	struct place hot;
+	struct layout hot;
 	struct unwind_table ranges[PART_PAGES];
 	/* Ranges that nobody touches, of which the first is sampled. */
-	struct place calm;
+	struct layout calm;
 	struct unwind_table kept[KEPT];
 	/* The file that the table of the hot text is in. */
 	int fd;
@@ -302,8 +302,8 @@ FIXTURE_SETUP(race)
 		SKIP(return, NO_TABLES);
 	if (tables_count())
 		SKIP(return, "this program has tables of its own");
-	ASSERT_EQ(0, place_make(&race.hot));
-	ASSERT_EQ(0, place_make(&race.calm));
+	ASSERT_EQ(0, layout_make(&race.hot));
+	ASSERT_EQ(0, layout_make(&race.calm));
 	ASSERT_TRUE(make_hot_table());
 	ASSERT_TRUE(make_calm());
 	for (int i = 0; i < PART_PAGES; i++)

@@ -55,7 +55,7 @@ static void become(const char *role, unsigned long number)
 /* What a child does, too: there may be no other threads. */
 static void (* const brief_acts[])(void) = {
 	act_register, act_unregister, act_update, act_both, act_enumerate, act_few, act_crowd,
-	act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise, act_table, act_scene,
+	act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise, act_table, act_synth,
 	act_object, act_proc,
 };
 
@@ -161,7 +161,7 @@ static void act_thread(void)
 static void (* const acts[])(void) = {
 	act_register, act_unregister, act_update, act_both, act_enumerate, act_few, act_few,
 	act_few, act_crowd, act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise,
-	act_table, act_scene, act_scene, act_scene, act_object, act_object, act_signal, act_late,
+	act_table, act_synth, act_synth, act_synth, act_object, act_object, act_signal, act_late,
 	act_proc, act_proc, act_fork, act_vfork, act_exec, act_thread,
 };
 
@@ -420,15 +420,15 @@ static int keep(int fd, int number)
 /* Whether the kernel takes no such table. */
 static bool no_eh_frame(void)
 {
-	struct place place = {};
+	struct layout layout = {};
 	bool taken;
 
-	if (place_make(&place))
+	if (layout_make(&layout))
 		return true;
-	place.good.format = UNWIND_TABLE_EH_FRAME;
-	place.good.header = place.good.table_start;
-	taken = !do_register(&place.good);
-	munmap(place.area, PLACE_PAGES * PAGE);
+	layout.good.format = UNWIND_TABLE_EH_FRAME;
+	layout.good.header = layout.good.table_start;
+	taken = !do_register(&layout.good);
+	munmap(layout.area, LAYOUT_PAGES * PAGE);
 	return !taken;
 }
 

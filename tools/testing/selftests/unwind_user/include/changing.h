@@ -6,10 +6,10 @@
 #ifndef CHANGING_H
 #define CHANGING_H
 
-#include "scene.h"
+#include "synth.h"
 
 struct changing {
-	struct scene *scene;
+	struct synth *synth;
 	/* So many frames has a whole stack. */
 	unsigned int frames;
 	/* So many bytes of the table are rewritten, */

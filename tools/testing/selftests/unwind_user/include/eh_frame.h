@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Scenes whose functions are described by .eh_frame: a table is made by hand.
+ * Synthetic stacks whose functions are described by .eh_frame: a table is made by hand.
  */
 #ifndef EH_FRAME_H
 #define EH_FRAME_H
 
-#include "scene.h"
+#include "synth.h"
 
-/* Where in a scene's table things are, in bytes. */
+/* Where in a table things are, in bytes. */
 #define EH_CIE		0
 #define EH_SIGNAL_CIE	64
 #define EH_HEADER	128
-#define EH_FDES		(EH_HEADER + 12 + 8 * SCENE_FUNCTIONS)
+#define EH_FDES		(EH_HEADER + 12 + 8 * SYNTH_FUNCTIONS)
 
 /* Instructions; operands follow, of a byte each if they are below 64. */
 #define ADVANCE(n)		(0x40 | (n))
@@ -35,7 +35,7 @@ struct eh_header {
 	struct {
 		__s32 start;
 		__s32 fde;
-	} index[SCENE_FUNCTIONS];
+	} index[SYNTH_FUNCTIONS];
 };
 
 struct eh_fde {
@@ -51,56 +51,56 @@ struct eh_fde {
 
 /**
  * eh_next() - Find where the next FDE is going to stand.
- * @scene: the stack
+ * @synth: the stack
  *
  * Return: its address
  */
-struct eh_fde *eh_next(struct scene *scene);
+struct eh_fde *eh_next(struct synth *synth);
 
 /**
  * eh_header() - Find the header.
- * @scene: the stack
+ * @synth: the stack
  *
  * Return: the header in its table
  */
-struct eh_header *eh_header(struct scene *scene);
+struct eh_header *eh_header(struct synth *synth);
 
 /**
  * eh_no_rules() - Start the table anew: it has no functions, and the CFA is at RSP + 8 in
  *   the CIEs.
- * @scene: the stack
+ * @synth: the stack
  */
-void eh_no_rules(struct scene *scene);
+void eh_no_rules(struct synth *synth);
 
 /**
  * eh_add() - Add a function.
- * @scene: the stack
+ * @synth: the stack
  * @cie: the offset of its CIE
  * @program: the program of its FDE
  * @len: the program's length
  *
  * Return: the FDE
  */
-struct eh_fde *eh_add(struct scene *scene, unsigned int cie, const void *program, size_t len);
+struct eh_fde *eh_add(struct synth *synth, unsigned int cie, const void *program, size_t len);
 
 /**
  * eh_register() - Register the table of a synthetic stack as one of .eh_frame.
- * @scene: the stack
+ * @synth: the stack
  *
  * Return: 0 or a negative errno
  */
-int eh_register(struct scene *scene);
+int eh_register(struct synth *synth);
 
 #define EH_CFI(...) ({							\
 	static const unsigned char program[] = { __VA_ARGS__ };		\
 									\
-	eh_add(&self->scene, EH_CIE, program, sizeof(program));		\
+	eh_add(&self->synth, EH_CIE, program, sizeof(program));		\
 })
 #define EH_SIGNAL(...) ({						\
 	static const unsigned char program[] = { __VA_ARGS__ };		\
 									\
-	eh_add(&self->scene, EH_SIGNAL_CIE, program, sizeof(program));	\
+	eh_add(&self->synth, EH_SIGNAL_CIE, program, sizeof(program));	\
 })
-#define EH_NO_RULES()	eh_no_rules(&self->scene)
+#define EH_NO_RULES()	eh_no_rules(&self->synth)
 
 #endif /* EH_FRAME_H */

@@ -16,27 +16,27 @@
  * A system call with a stack of three frames, linked by frame pointers: the
  * caller is not seen.
  */
-long moment_call(long number, ...);
-extern const char moment_ip[], moment_behind[], moment_inner_return[], moment_outer_return[];
+long known_syscall(long number, ...);
+extern const char known_ip[], known_behind[], known_inner_return[], known_outer_return[];
 
 /**
- * is_moment_at() - Compare a stack with that of moment_call().
+ * is_known_stack_at() - Compare a stack with that of known_syscall().
  * @ips: the stack
  * @nr: the number of frames
  * @ip: the topmost address that it should have
  *
  * Return: whether it is the same
  */
-bool is_moment_at(const unsigned long *ips, unsigned long nr, const char *ip);
+bool is_known_stack_at(const unsigned long *ips, unsigned long nr, const char *ip);
 
 /**
- * is_moment() - Compare a stack with that of moment_call() in its system call.
+ * is_known_stack() - Compare a stack with that of known_syscall() in its system call.
  * @ips: the stack
  * @nr: the number of frames
  *
  * Return: whether it is the same
  */
-bool is_moment(const unsigned long *ips, unsigned long nr);
+bool is_known_stack(const unsigned long *ips, unsigned long nr);
 
 /* A probed instruction that has another stack. Then the program ends. */
 void probed_exit(void *sp, void *bp);
@@ -82,7 +82,7 @@ struct record {
 	unsigned long ip;
 	/* Of a sample: it has a user stack, or the promise of one. */
 	bool promised;
-	/* Of a stack: it is that of moment_call(). */
+	/* Of a stack: it is that of known_syscall(). */
 	bool right;
 	unsigned int frames;
 	unsigned long ips[MAX_FRAMES];
@@ -101,7 +101,7 @@ struct record {
 int records(struct sampler *sampler, struct record *all, int max);
 
 /**
- * samples_with_stack() - Count the samples that have the stack of moment_call().
+ * samples_with_stack() - Count the samples that have the stack of known_syscall().
  * @sampler: an open sampler
  *
  * The stack is the only one with the cookie of the sample, comes later, and is of the

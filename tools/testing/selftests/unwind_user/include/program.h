@@ -29,58 +29,58 @@ struct headers {
 };
 
 /**
- * add_header() - Add a program header.
+ * program_add_header() - Add a program header.
  * @headers: the program's headers
  * @phdr: the new one
  */
-void add_header(struct headers *headers, struct elf64_phdr phdr);
+void program_add_header(struct headers *headers, struct elf64_phdr phdr);
 
 /**
- * add_table() - Add the program header of an SFrame table.
+ * program_add_table() - Add the program header of an SFrame table.
  * @headers: the program's headers
  * @vaddr: the table's address, from the first segment on
  * @size: its size
  */
-void add_table(struct headers *headers, unsigned long vaddr, unsigned long size);
+void program_add_table(struct headers *headers, unsigned long vaddr, unsigned long size);
 
 /**
- * program() - Make a program.
+ * program_make() - Make a program.
  * @type: ET_EXEC for its own address, or ET_DYN for any
  *
  * Return: its headers
  */
-struct headers program(unsigned int type);
+struct headers program_make(unsigned int type);
 
 /**
- * set_interpreter() - Let a program have an interpreter.
+ * program_set_interpreter() - Let a program have an interpreter.
  * @headers: the program's headers
  * @path: the interpreter
  */
-void set_interpreter(struct headers *headers, const char *path);
+void program_set_interpreter(struct headers *headers, const char *path);
 
 /**
- * write_program() - Write headers and the pages behind them.
+ * program_write() - Write headers and the pages behind them.
  * @path: the file
  * @headers: the headers
  * @size: their size
  *
  * Return: 0 or a negative errno
  */
-int write_program(const char *path, const void *headers, size_t size);
+int program_write(const char *path, const void *headers, size_t size);
 
 /**
- * start() - Execute a program and stop it before its first instruction.
+ * program_start() - Execute a program and stop it before its first instruction.
  * @path: the program
  *
  * Return: the child; or a negative errno if it could not be executed, or -EPROTO if it
  * ended otherwise
  */
-pid_t start(const char *path);
+pid_t program_start(const char *path);
 
 /**
- * end() - End a child that has been stopped.
+ * program_end() - End a child that has been stopped.
  * @pid: the child
  */
-void end(pid_t pid);
+void program_end(pid_t pid);
 
 #endif /* PROGRAM_H */

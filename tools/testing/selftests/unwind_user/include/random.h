@@ -12,7 +12,7 @@
 #include "kselftest.h"
 #include "eh_frame.h"
 #include "object.h"
-#include "scene.h"
+#include "synth.h"
 #include "tables.h"
 
 /* --- What all processes share --- */
@@ -41,7 +41,7 @@ enum kind {
 	THREAD,
 	TABLE,
 	SAMPLE,
-	SCENE,
+	SYNTH,
 	DISCOVERY,
 	EH_DISCOVERY,
 	SIGNAL,
@@ -100,7 +100,7 @@ struct actor {
 	bool guarded;
 	bool sampled;
 	struct sampler sampler;
-	struct scene_frame frame;
+	struct synth_frame frame;
 	/* Aligned as what stands before it. */
 	unsigned char page[2 * PAGE];
 	unsigned char signal_stack[SIGNAL_STACK];
@@ -151,7 +151,7 @@ void make_table(unsigned int format, unsigned char *text, unsigned char *target)
 unsigned int any_format(void);
 void act_table(void);
 void play_at(unsigned char *text);
-void act_scene(void);
+void act_synth(void);
 void act_signal(void);
 void act_late(void);
 

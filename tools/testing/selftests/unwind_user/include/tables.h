@@ -161,12 +161,12 @@ struct hand_table table_outermost(const void *at, const void *function);
  * those around. There is a leaf at the start of each page of text, and the table
  * knows the first.
  */
-#define PLACE_PAGES	12
+#define LAYOUT_PAGES	12
 #define TEXT_PAGE	1
 #define TABLE_PAGE	6
 #define PART_PAGES	4
 
-struct place {
+struct layout {
 	unsigned char *area;
 	unsigned char *text;
 	struct hand_table *table;
@@ -180,24 +180,24 @@ struct place {
 void write_leaf(void *at);
 
 /**
- * place_make() - Map a place.
- * @place: gets the addresses
+ * layout_make() - Map a layout.
+ * @layout: gets the addresses
  *
  * Return: 0 or a negative errno
  */
-int place_make(struct place *place);
+int layout_make(struct layout *layout);
 
 /* How a stack goes on behind a leaf. */
-enum walk {
-	WALK_FOUND,	/* at its caller: by the table */
-	WALK_OUTERMOST,	/* not at all, as the table says */
-	WALK_LOST,	/* at its caller's caller: by frame pointer */
-	WALK_WRONG,	/* elsewhere */
-	WALK_NONE,	/* there was no stack */
+enum leaf_stack {
+	LEAF_FOUND,	/* at its caller: by the table */
+	LEAF_OUTERMOST,	/* not at all, as the table says */
+	LEAF_LOST,	/* at its caller's caller: by frame pointer */
+	LEAF_WRONG,	/* elsewhere */
+	LEAF_NONE,	/* there was no stack */
 };
 
 /**
- * walk() - Call a leaf, and see how the stack goes on behind it.
+ * call_leaf() - Call a leaf, and see how the stack goes on behind it.
  * @sampler: samples getppid()
  * @leaf: the leaf
  *
@@ -205,7 +205,7 @@ enum walk {
  *
  * Return: how the stack goes on
  */
-enum walk walk(struct sampler *sampler, const void *leaf);
+enum leaf_stack call_leaf(struct sampler *sampler, const void *leaf);
 
 /* Why tests are skipped. */
 #define NO_TABLES	"no PR_UNWIND_TABLES; see config"
@@ -276,13 +276,13 @@ int proc_lines(pid_t pid, struct line *lines, int max);
 struct line *line_of(struct line *lines, int n, const struct unwind_table *table);
 
 /**
- * page_of() - Describe a page of a place's text as a range of its own.
- * @place: the place
+ * page_of() - Describe a page of a layout's text as a range of its own.
+ * @layout: the layout
  * @page: which page
  *
  * Return: the description, for a registration
  */
-struct unwind_table page_of(const struct place *place, int page);
+struct unwind_table page_of(const struct layout *layout, int page);
 
 /**
  * batch_call() - Make the system call for several tables.

@@ -3,18 +3,18 @@
 
 #include "hostile.h"
 
-unsigned long hostile_rows_return(const struct scene *scene, unsigned int nth)
+unsigned long hostile_rows_return(const struct synth *synth, unsigned int nth)
 {
-	return scene_function(scene, 1) + MOST_ROWS + 1 - nth;
+	return synth_function(synth, 1) + MOST_ROWS + 1 - nth;
 }
 
-const char *hostile_rows(struct scene *scene)
+const char *hostile_rows(struct synth *synth)
 {
 	/* Rows that start by two bytes. */
 	static unsigned char rows[5 + 4 * MOST_ROWS] = { 0xff, 0xff, 0x01 };
-	unsigned long *stack = (unsigned long *)scene->stack;
+	unsigned long *stack = (unsigned long *)synth->stack;
 
-	if (scene->stack + SCENE_STACK < (unsigned char *)(stack + MAX_CHAIN))
+	if (synth->stack + SYNTH_STACK < (unsigned char *)(stack + MAX_CHAIN))
 		return "stack too small";
 	for (unsigned int i = 0; i < MOST_ROWS; i++) {
 		unsigned char *row = &rows[5 + 4 * i];
@@ -24,15 +24,15 @@ const char *hostile_rows(struct scene *scene)
 		row[2] = 0x03;	/* from SP, one word of a byte */
 		row[3] = 8;
 	}
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene_add(scene, FUNCTION_SIZE, MOST_ROWS, rows, sizeof(rows));
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth_add(synth, FUNCTION_SIZE, MOST_ROWS, rows, sizeof(rows));
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		stack[i] = hostile_rows_return(scene, i + 1);
+		stack[i] = hostile_rows_return(synth, i + 1);
 	return NULL;
 }
 
-void hostile_long_rows(struct scene *scene)
+void hostile_long_rows(struct synth *synth)
 {
 	static unsigned char rows[5 + LONG_ROW * LONG_ROWS] = {
 		LONG_ROWS & 0xff, LONG_ROWS >> 8, 2,
@@ -44,37 +44,37 @@ void hostile_long_rows(struct scene *scene)
 		memcpy(row, &i, sizeof(i));
 		row[4] = 0x5f;	/* from SP, 15 words of four bytes */
 	}
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene_add(scene, FUNCTION_SIZE, LONG_ROWS, rows, sizeof(rows));
-	*(unsigned long *)scene->stack = scene_function(scene, 1) + LONG_ROWS;
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth_add(synth, FUNCTION_SIZE, LONG_ROWS, rows, sizeof(rows));
+	*(unsigned long *)synth->stack = synth_function(synth, 1) + LONG_ROWS;
 }
 
-unsigned long hostile_frame(const struct scene *scene, unsigned int nth)
+unsigned long hostile_frame(const struct synth *synth, unsigned int nth)
 {
-	return scene_function(scene, 1) + 1 + nth;
+	return synth_function(synth, 1) + 1 + nth;
 }
 
-void hostile_frames(struct scene *scene)
+void hostile_frames(struct synth *synth)
 {
 	static const unsigned char row[] = { 1, 0, 0, 0, 0, 0, 0x03, 8 };
 
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene_add(scene, FUNCTION_SIZE, MAX_CHAIN + 1, row, sizeof(row));
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth_add(synth, FUNCTION_SIZE, MAX_CHAIN + 1, row, sizeof(row));
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		((unsigned long *)scene->stack)[i] = hostile_frame(scene, i);
+		((unsigned long *)synth->stack)[i] = hostile_frame(synth, i);
 }
 
-void hostile_wide(struct scene *scene)
+void hostile_wide(struct synth *synth)
 {
-	struct table_header *header = (struct table_header *)scene->table;
-	struct table_entry *index = (struct table_entry *)(scene->table + WIDE_INDEX);
+	struct table_header *header = (struct table_header *)synth->table;
+	struct table_entry *index = (struct table_entry *)(synth->table + WIDE_INDEX);
 	unsigned char *rows = (unsigned char *)(header + 1);
-	long start = scene->text - scene->table;
+	long start = synth->text - synth->table;
 	unsigned int i;
 
-	hostile_frames(scene);
+	hostile_frames(synth);
 	header->index_at = WIDE_INDEX - sizeof(*header);
 	header->rows_at = 0;
 	header->functions = WIDE_FUNCTIONS;
@@ -97,34 +97,34 @@ void hostile_wide(struct scene *scene)
 	}
 	/* Each frame in the last row of one of them, and of another address. */
 	for (i = 0; i < MAX_CHAIN; i++)
-		((unsigned long *)scene->stack)[i] = (unsigned long)scene->text + WIDE_ROWS + 1 +
+		((unsigned long *)synth->stack)[i] = (unsigned long)synth->text + WIDE_ROWS + 1 +
 			i % WIDE_COUNT * WIDE_SIZE + i / WIDE_COUNT % (WIDE_SIZE - WIDE_ROWS);
 }
 
-unsigned long hostile_signals(struct scene *scene)
+unsigned long hostile_signals(struct synth *synth)
 {
-	unsigned long restorer = scene_function(scene, 20);
+	unsigned long restorer = synth_function(synth, 20);
 
 	memcpy((void *)restorer, restorer_code, sizeof(restorer_code));
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	memcpy(scene->stack, &restorer, sizeof(restorer));
-	scene_signal(scene->stack + 8, restorer, (unsigned long)scene->stack + 8, 0);
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	memcpy(synth->stack, &restorer, sizeof(restorer));
+	synth_signal(synth->stack + 8, restorer, (unsigned long)synth->stack + 8, 0);
 	return restorer;
 }
 
-void hostile_marked(struct scene *scene, int nth_restorer)
+void hostile_marked(struct synth *synth, int nth_restorer)
 {
 	static const unsigned char mark[] = { 0, 0, 0x80, 0, 0 };
-	unsigned long restorer = scene_function(scene, nth_restorer) + 1;
-	unsigned long handler = scene_return(scene, 1);
+	unsigned long restorer = synth_function(synth, nth_restorer) + 1;
+	unsigned long handler = synth_return(synth, 1);
 
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene_rule(scene, BY_SP(0x100));
-	scene_add(scene, nth_restorer * FUNCTION_SIZE, FUNCTION_SIZE, mark, sizeof(mark));
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth_rule(synth, BY_SP(0x100));
+	synth_add(synth, nth_restorer * FUNCTION_SIZE, FUNCTION_SIZE, mark, sizeof(mark));
 	memset((void *)restorer, 0x90, sizeof(restorer_code));
-	memcpy(scene->stack, &handler, sizeof(handler));
-	memcpy(scene->stack + 0x100, &restorer, sizeof(restorer));
-	scene_signal(scene->stack + 0x108, handler, (unsigned long)scene->stack + 8, 0);
+	memcpy(synth->stack, &handler, sizeof(handler));
+	memcpy(synth->stack + 0x100, &restorer, sizeof(restorer));
+	synth_signal(synth->stack + 0x108, handler, (unsigned long)synth->stack + 8, 0);
 }

@@ -10,16 +10,16 @@
 #include "kselftest.h"
 #include "moment.h"
 
-bool is_moment_at(const unsigned long *ips, unsigned long nr, const char *ip)
+bool is_known_stack_at(const unsigned long *ips, unsigned long nr, const char *ip)
 {
 	return nr == 3 && ips[0] == (unsigned long)ip &&
-	       ips[1] == (unsigned long)moment_inner_return &&
-	       ips[2] == (unsigned long)moment_outer_return;
+	       ips[1] == (unsigned long)known_inner_return &&
+	       ips[2] == (unsigned long)known_outer_return;
 }
 
-bool is_moment(const unsigned long *ips, unsigned long nr)
+bool is_known_stack(const unsigned long *ips, unsigned long nr)
 {
-	return is_moment_at(ips, nr, moment_ip);
+	return is_known_stack_at(ips, nr, known_ip);
 }
 
 int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid, int cpu)
@@ -103,7 +103,7 @@ int records(struct sampler *sampler, struct record *all, int max)
 		case PERF_RECORD_CALLCHAIN_DEFERRED:
 			record->cookie = words[0];
 			record->ip = words[1] ? ips[0] : 0;
-			record->right = is_moment(ips, words[1]);
+			record->right = is_known_stack(ips, words[1]);
 			record->frames = words[1];
 			for (unsigned long i = 0; i < words[1] && i < MAX_FRAMES; i++)
 				record->ips[i] = ips[i];

@@ -11,21 +11,21 @@
 #include "kselftest.h"
 #include "program.h"
 
-void add_header(struct headers *headers, struct elf64_phdr phdr)
+void program_add_header(struct headers *headers, struct elf64_phdr phdr)
 {
 	headers->phdrs[headers->ehdr.e_phnum++] = phdr;
 }
 
-void add_table(struct headers *headers, unsigned long vaddr, unsigned long size)
+void program_add_table(struct headers *headers, unsigned long vaddr, unsigned long size)
 {
-	add_header(headers, (struct elf64_phdr) {
+	program_add_header(headers, (struct elf64_phdr) {
 		.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
 		.p_vaddr = headers->phdrs[0].p_vaddr + vaddr,
 		.p_filesz = size, .p_memsz = size,
 	});
 }
 
-struct headers program(unsigned int type)
+struct headers program_make(unsigned int type)
 {
 	static const int flags[SEGMENTS] = { PF_R, PF_R | PF_X, PF_R | PF_X, PF_R };
 	unsigned long base = type == ET_EXEC ? BASE : 0;
@@ -44,29 +44,29 @@ struct headers program(unsigned int type)
 	};
 
 	for (int i = 0; i < SEGMENTS; i++)
-		add_header(&headers, (struct elf64_phdr) {
+		program_add_header(&headers, (struct elf64_phdr) {
 			.p_type = PT_LOAD, .p_flags = flags[i], .p_offset = i * PAGE,
 			.p_vaddr = base + i * STRIDE, .p_filesz = PAGE, .p_memsz = PAGE,
 			.p_align = PAGE,
 		});
 	/* Or the kernel remarks that the stack is executable. */
-	add_header(&headers, (struct elf64_phdr) {
+	program_add_header(&headers, (struct elf64_phdr) {
 		.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W,
 	});
 	return headers;
 }
 
-void set_interpreter(struct headers *headers, const char *path)
+void program_set_interpreter(struct headers *headers, const char *path)
 {
 	snprintf(headers->interpreter, sizeof(headers->interpreter), "%s", path);
-	add_header(headers, (struct elf64_phdr) {
+	program_add_header(headers, (struct elf64_phdr) {
 		.p_type = PT_INTERP, .p_flags = PF_R,
 		.p_offset = offsetof(struct headers, interpreter),
 		.p_filesz = strlen(path) + 1, .p_memsz = strlen(path) + 1,
 	});
 }
 
-int write_program(const char *path, const void *headers, size_t size)
+int program_write(const char *path, const void *headers, size_t size)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700), ret = 0;
 
@@ -78,7 +78,7 @@ int write_program(const char *path, const void *headers, size_t size)
 	return ret;
 }
 
-pid_t start(const char *path)
+pid_t program_start(const char *path)
 {
 	pid_t pid = fork();
 	int status;
@@ -99,7 +99,7 @@ pid_t start(const char *path)
 	return WIFEXITED(status) && WEXITSTATUS(status) ? -WEXITSTATUS(status) : -EPROTO;
 }
 
-void end(pid_t pid)
+void program_end(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

@@ -114,22 +114,22 @@ void write_leaf(void *at)
 	memcpy(at, leaf_code, sizeof(leaf_code));
 }
 
-int place_make(struct place *place)
+int layout_make(struct layout *layout)
 {
-	unsigned char *area = mmap(NULL, PLACE_PAGES * PAGE, PROT_READ | PROT_WRITE,
+	unsigned char *area = mmap(NULL, LAYOUT_PAGES * PAGE, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (area == MAP_FAILED)
 		return -errno;
-	place->area = area;
-	place->text = area + TEXT_PAGE * PAGE;
-	place->table = (struct hand_table *)(area + TABLE_PAGE * PAGE);
+	layout->area = area;
+	layout->text = area + TEXT_PAGE * PAGE;
+	layout->table = (struct hand_table *)(area + TABLE_PAGE * PAGE);
 	for (int i = 0; i < PART_PAGES; i++)
-		write_leaf(place->text + i * PAGE);
-	*place->table = table_for(place->table, place->text);
-	place->good = ranges(place->text, PART_PAGES * PAGE, place->table, PART_PAGES * PAGE);
+		write_leaf(layout->text + i * PAGE);
+	*layout->table = table_for(layout->table, layout->text);
+	layout->good = ranges(layout->text, PART_PAGES * PAGE, layout->table, PART_PAGES * PAGE);
 
-	if (mprotect(place->text, PART_PAGES * PAGE, PROT_READ | PROT_EXEC) ||
+	if (mprotect(layout->text, PART_PAGES * PAGE, PROT_READ | PROT_EXEC) ||
 	    mprotect(area, TEXT_PAGE * PAGE, PROT_NONE) ||
 	    mprotect(area + (TEXT_PAGE + PART_PAGES) * PAGE, PAGE, PROT_NONE) ||
 	    mprotect(area + (TABLE_PAGE + PART_PAGES) * PAGE, 2 * PAGE, PROT_NONE))
@@ -137,24 +137,24 @@ int place_make(struct place *place)
 	return 0;
 }
 
-static enum walk chain_of_leaf(struct sampler *sampler, unsigned long caller,
-			       unsigned long skipped_to)
+static enum leaf_stack chain_of_leaf(struct sampler *sampler, unsigned long caller,
+				     unsigned long skipped_to)
 {
 	static __thread struct chain chain;
 	const char *error = sampler_chain(sampler, &chain);
 
 	if (error) {
 		ksft_print_msg("%s\n", error);
-		return WALK_NONE;
+		return LEAF_NONE;
 	}
 	if (chain.nr == 1)
-		return WALK_OUTERMOST;
+		return LEAF_OUTERMOST;
 	if (chain.ips[1] == caller)
-		return WALK_FOUND;
-	return chain.ips[1] == skipped_to ? WALK_LOST : WALK_WRONG;
+		return LEAF_FOUND;
+	return chain.ips[1] == skipped_to ? LEAF_LOST : LEAF_WRONG;
 }
 
-enum walk walk(struct sampler *sampler, const void *leaf)
+enum leaf_stack call_leaf(struct sampler *sampler, const void *leaf)
 {
 	unsigned long caller = ((unsigned long (*)(void))leaf)();
 
@@ -232,9 +232,9 @@ struct line *line_of(struct line *lines, int n, const struct unwind_table *table
 	return NULL;
 }
 
-struct unwind_table page_of(const struct place *place, int page)
+struct unwind_table page_of(const struct layout *layout, int page)
 {
-	return ranges(place->text + page * PAGE, PAGE, place->table, PART_PAGES * PAGE);
+	return ranges(layout->text + page * PAGE, PAGE, layout->table, PART_PAGES * PAGE);
 }
 
 long batch_call(unsigned long operation, struct unwind_table *batch, unsigned long count)

@@ -41,7 +41,7 @@ const char * const kind_names[NR_KINDS] = {
 	[THREAD] = "threads come and go",
 	[TABLE] = "a table is rewritten",
 	[SAMPLE] = "stacks are sampled",
-	[SCENE] = "a scene is played to its end",
+	[SYNTH] = "a synthetic stack is walked to its end",
 	[DISCOVERY] = "the kernel finds a table",
 	[EH_DISCOVERY] = "the kernel finds a table of .eh_frame",
 	[SIGNAL] = "signals on another stack",
@@ -237,12 +237,12 @@ bool map_pages(enum part part, unsigned long first, unsigned long nr, int protec
 	return mmap(at, nr * PAGE, protection, flags, fd, fd < 0 ? 0 : first * PAGE) == at;
 }
 
-/* Functions as a scene has them, in each page. */
+/* Functions as a synthetic stack has them, in each page. */
 static void write_text(unsigned char *page)
 {
 	/* Nobody comes here but by mistake. */
 	memset(page, 0xcc, PAGE);
-	memcpy(page, scene_code, sizeof(scene_code));
+	memcpy(page, synth_code, sizeof(synth_code));
 	memcpy(page + 20 * FUNCTION_SIZE, restorer_code, sizeof(restorer_code));
 	memcpy(page + 21 * FUNCTION_SIZE + 1, restorer_code, sizeof(restorer_code));
 	memcpy(page + 22 * FUNCTION_SIZE, leaf_code, sizeof(leaf_code));

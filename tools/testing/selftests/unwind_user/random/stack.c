@@ -66,22 +66,22 @@ static size_t any_program(unsigned char program[static 12])
 void make_table(unsigned int format, unsigned char *text, unsigned char *target)
 {
 	/* It says how far the text is. */
-	struct scene scene = { .table = me->page, .text = me->page + (text - target) };
+	struct synth synth = { .table = me->page, .text = me->page + (text - target) };
 	bool eh_frame = format == UNWIND_TABLE_EH_FRAME;
-	int functions = 1 + below(SCENE_FUNCTIONS);
+	int functions = 1 + below(SYNTH_FUNCTIONS);
 	unsigned char program[12];
 
 	memset(me->page, 0, sizeof(me->page));
 	if (eh_frame)
-		eh_no_rules(&scene);
+		eh_no_rules(&synth);
 	else
-		scene_no_rules(&scene);
+		synth_no_rules(&synth);
 	while (functions-- > 0) {
 		if (eh_frame)
-			eh_add(&scene, one_in(8) ? EH_SIGNAL_CIE : EH_CIE, program,
+			eh_add(&synth, one_in(8) ? EH_SIGNAL_CIE : EH_CIE, program,
 			       any_program(program));
 		else
-			scene_rule(&scene, any_rule());
+			synth_rule(&synth, any_rule());
 	}
 	switch (below(6)) {
 	case 0:
@@ -131,7 +131,7 @@ static unsigned long stack_word(unsigned char *at)
 	case 2:
 		return (unsigned long)text + (20 + below(2)) * FUNCTION_SIZE;
 	default:
-		return (unsigned long)text + below(SCENE_FUNCTIONS) * FUNCTION_SIZE + RETURN_OFFSET;
+		return (unsigned long)text + below(SYNTH_FUNCTIONS) * FUNCTION_SIZE + RETURN_OFFSET;
 	}
 }
 
@@ -145,15 +145,15 @@ static void write_stack(void)
 		memcpy(at, &word, sizeof(word));
 		/* Behind a restorer there is what a signal has interrupted. */
 		if (one_in(32)) {
-			scene_signal(at + 8, stack_word(at), stack_word(at), stack_word(at));
+			synth_signal(at + 8, stack_word(at), stack_word(at), stack_word(at));
 			at += 304;
 		}
 	}
 }
 
-static void play_scene(void)
+static void play_synth(void)
 {
-	scene_enter(&me->frame);
+	synth_enter(&me->frame);
 }
 
 /* Take what is in the ring, and look whether it can be a stack. */
@@ -205,7 +205,7 @@ static void act_sampler(void)
 /* Sample a stack that starts in a page of text. */
 void play_at(unsigned char *text)
 {
-	struct scene_regs *regs = &me->frame.regs;
+	struct synth_regs *regs = &me->frame.regs;
 	unsigned long *words = (unsigned long *)regs;
 
 	if (!me->sampled || one_in(500))
@@ -219,12 +219,12 @@ void play_at(unsigned char *text)
 	}
 	if (!one_in(4))
 		regs->bp = regs->sp + 8 * below(64);
-	count(SCENE, guarded(play_scene));
+	count(SYNTH, guarded(play_synth));
 	if (me->sampled)
 		drain();
 }
 
-void act_scene(void)
+void act_synth(void)
 {
 	play_at(any_page(TEXT));
 }
@@ -249,7 +249,7 @@ static void *walk_late(void *page)
 	me->frame.regs.ip = (unsigned long)any_page(TEXT);
 	me->frame.regs.sp = (unsigned long)page;
 	me->frame.regs.bp = (unsigned long)page;
-	guarded(play_scene);
+	guarded(play_synth);
 	if (me->sampled) {
 		drain();
 		sampler_close(&me->sampler);

@@ -25,10 +25,10 @@ code leaf_code, LEAF_SIZE
 	ret
 code_end leaf_code, LEAF_SIZE
 
-code scene_code, SCENE_CODE_SIZE
+code synth_code, SYNTH_CODE_SIZE
 	syscall
 	jmp	*(%r15)
-code_end scene_code, SCENE_CODE_SIZE
+code_end synth_code, SYNTH_CODE_SIZE
 
 code restorer_code, RESTORER_SIZE
 	mov	$__NR_rt_sigreturn, %rax

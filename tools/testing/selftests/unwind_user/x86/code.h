@@ -6,11 +6,11 @@
 #define CODE_H
 
 #define LEAF_SIZE	12
-#define SCENE_CODE_SIZE	5
+#define SYNTH_CODE_SIZE	5
 #define RESTORER_SIZE	9
 
 /* Where in the code of a synthetic stack the system call returns to. */
-#define SCENE_SYSCALL	2
+#define SYNTH_SYSCALL	2
 
 #ifndef __ASSEMBLER__
 
@@ -21,7 +21,7 @@
 extern const unsigned char leaf_code[LEAF_SIZE];
 
 /* The topmost function of a synthetic stack: a system call, and the way back. */
-extern const unsigned char scene_code[SCENE_CODE_SIZE];
+extern const unsigned char synth_code[SYNTH_CODE_SIZE];
 
 /* What a signal's handler returns to. */
 extern const unsigned char restorer_code[RESTORER_SIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * long moment_call(long number, long a, long b, long c)
+ * long known_syscall(long number, long a, long b, long c)
  *
  * A system call with a stack of three frames, linked by frame pointers: the
  * caller is not seen.
@@ -8,21 +8,21 @@
 #include <asm/unistd.h>
 
 	.text
-	.type	moment_call, @function
-	.globl	moment_call
-moment_call:
+	.type	known_syscall, @function
+	.globl	known_syscall
+known_syscall:
 	pushq	%rbp
 	xorl	%ebp, %ebp
 	call	1f
-	.globl	moment_outer_return
-moment_outer_return:
+	.globl	known_outer_return
+known_outer_return:
 	popq	%rbp
 	ret
 1:	pushq	%rbp
 	movq	%rsp, %rbp
 	call	2f
-	.globl	moment_inner_return
-moment_inner_return:
+	.globl	known_inner_return
+known_inner_return:
 	popq	%rbp
 	ret
 2:	pushq	%rbp
@@ -32,14 +32,14 @@ moment_inner_return:
 	movq	%rdx, %rsi
 	movq	%rcx, %rdx
 	syscall
-	.globl	moment_ip
-moment_ip:
+	.globl	known_ip
+known_ip:
 	nop
-	.globl	moment_behind
-moment_behind:
+	.globl	known_behind
+known_behind:
 	popq	%rbp
 	ret
-	.size	moment_call, . - moment_call
+	.size	known_syscall, . - known_syscall
 
 /*
  * void probed_exit(void *sp, void *bp)

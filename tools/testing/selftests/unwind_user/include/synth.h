@@ -4,8 +4,8 @@
  * registers, and what a table says about functions that are but addresses, and
  * sees what the kernel makes of it.
  */
-#ifndef SCENE_H
-#define SCENE_H
+#ifndef SYNTH_H
+#define SYNTH_H
 
 #include <ucontext.h>
 
@@ -37,18 +37,18 @@ struct rule {
 #define FLEXIBLE(...)	((struct rule){ .flexible = true, RULE_WORDS(__VA_ARGS__) })
 #define OUTERMOST	((struct rule){})
 
-/* What is in registers when a scene is sampled. The others are taken. */
-struct scene_regs {
+/* What is in registers when it is sampled. The others are taken. */
+struct synth_regs {
 	unsigned long ip, sp, bp, bx, dx, si, di, r8, r9, r10, r12, r13, r14;
 };
 
-/* A scene that is on, and where its end goes to. */
-struct scene_frame {
+/* The registers to load, and where its end goes to. */
+struct synth_frame {
 	unsigned long back, sp;
-	struct scene_regs regs;
+	struct synth_regs regs;
 };
 
-void scene_enter(struct scene_frame *frame);
+void synth_enter(struct synth_frame *frame);
 
 /* A system call to be sampled, with a frame pointer. */
 long getppid_in_frame(void);
@@ -57,17 +57,17 @@ long getppid_in_frame(void);
 void call_in_steps(unsigned long function);
 extern const char call_in_steps_return[];
 
-#define SCENE_FUNCTIONS	64
+#define SYNTH_FUNCTIONS	64
 #define FUNCTION_SIZE	64UL
 /* Where in a function its callee returns to. */
 #define RETURN_OFFSET	8
-#define SCENE_TEXT	(32 * PAGE)
-#define SCENE_TABLE	(512 * PAGE)
-#define SCENE_STACK	(32 * PAGE)
+#define SYNTH_TEXT	(32 * PAGE)
+#define SYNTH_TABLE	(512 * PAGE)
+#define SYNTH_STACK	(32 * PAGE)
 /* The lowest frames of a mapping are not followed as the others are: these are higher. */
-#define SCENE_BELOW	PAGE
+#define SYNTH_BELOW	PAGE
 /* From the end of the header. */
-#define SCENE_ROWS	(SCENE_FUNCTIONS * 16)
+#define SYNTH_ROWS	(SYNTH_FUNCTIONS * 16)
 
 /* A table's header. */
 struct table_header {
@@ -93,95 +93,95 @@ struct table_entry {
 
 static_assert(sizeof(struct table_header) == 28 && sizeof(struct table_entry) == 16, "layout");
 
-struct scene {
-	/* All functions of a scene, one after the other. */
+struct synth {
+	/* All its functions, one after the other. */
 	unsigned char *text;
 	unsigned char *table;
 	/* Nobody may touch what is around it. */
 	unsigned char *stack;
 	struct unwind_table ranges;
 	struct sampler sampler;
-	struct scene_frame frame;
+	struct synth_frame frame;
 	struct chain chain;
 };
 
 /**
- * scene_no_rules() - Start the table anew: it has no functions.
- * @scene: the stack
+ * synth_no_rules() - Start the table anew: it has no functions.
+ * @synth: the stack
  */
-void scene_no_rules(struct scene *scene);
+void synth_no_rules(struct synth *synth);
 
 /**
- * scene_add() - Add a function to the table, behind the others.
- * @scene: the stack
+ * synth_add() - Add a function to the table, behind the others.
+ * @synth: the stack
  * @text_offset: the function's offset in the text
  * @size: its size
  * @rows: its attribute and rows, as they are in the table
  * @len: their length
  */
-void scene_add(struct scene *scene, unsigned long text_offset, __u32 size, const void *rows,
+void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const void *rows,
 	       size_t len);
 
 /**
- * scene_rule() - Give the next function a rule that holds in all of it.
- * @scene: the stack
+ * synth_rule() - Give the next function a rule that holds in all of it.
+ * @synth: the stack
  * @rule: the rule
  */
-void scene_rule(struct scene *scene, struct rule rule);
+void synth_rule(struct synth *synth, struct rule rule);
 
 /**
- * scene_function() - Say where a function begins.
- * @scene: the stack
+ * synth_function() - Say where a function begins.
+ * @synth: the stack
  * @nth: the index of the function
  *
  * Return: its address
  */
-unsigned long scene_function(const struct scene *scene, int nth);
+unsigned long synth_function(const struct synth *synth, int nth);
 
 /**
- * scene_return() - Say where in a function its callee returns to.
- * @scene: the stack
+ * synth_return() - Say where in a function its callee returns to.
+ * @synth: the stack
  * @nth: the index of the function
  *
  * Return: the address
  */
-unsigned long scene_return(const struct scene *scene, int nth);
+unsigned long synth_return(const struct synth *synth, int nth);
 
 /**
- * scene_memory() - Map memory between pages that cannot be accessed.
+ * synth_memory() - Map memory between pages that cannot be accessed.
  * @len: its length
  *
  * Return: its address, or NULL
  */
-void *scene_memory(size_t len);
+void *synth_memory(size_t len);
 
 /**
- * scene_make() - Make a synthetic stack, with a table that has no functions.
- * @scene: gets the addresses, and a sampler
+ * synth_make() - Make a synthetic stack, with a table that has no functions.
+ * @synth: gets the addresses, and a sampler
  *
  * Return: 0 or a negative errno
  */
-int scene_make(struct scene *scene);
+int synth_make(struct synth *synth);
 
 /**
- * scene_sample_again() - Sample the stack, as the kernel may remember it.
- * @scene: the stack
+ * synth_sample_again() - Sample the stack, as the kernel may remember it.
+ * @synth: the stack
  *
  * Return: NULL, or what is wrong
  */
-const char *scene_sample_again(struct scene *scene);
+const char *synth_sample_again(struct synth *synth);
 
 /**
- * scene_sample() - Sample the stack, when the kernel remembers nothing of its table.
- * @scene: the stack
+ * synth_sample() - Sample the stack, when the kernel remembers nothing of its table.
+ * @synth: the stack
  *
  * Return: NULL, or what is wrong
  */
-const char *scene_sample(struct scene *scene);
+const char *synth_sample(struct synth *synth);
 
 /**
- * scene_has() - Compare the callers of the first function with what they should be.
- * @scene: the stack
+ * synth_has() - Compare the callers of the first function with what they should be.
+ * @synth: the stack
  * @callers: their addresses
  * @nr: how many
  *
@@ -190,10 +190,10 @@ const char *scene_sample(struct scene *scene);
  *
  * Return: whether they are right, and no more
  */
-bool scene_has(struct scene *scene, const unsigned long *callers, unsigned int nr);
+bool synth_has(struct synth *synth, const unsigned long *callers, unsigned int nr);
 
 /**
- * scene_signal() - Write a signal frame, as far as the kernel looks at it.
+ * synth_signal() - Write a signal frame, as far as the kernel looks at it.
  * @at: where it goes, above the address of the restorer
  * @ip: the interrupted RIP
  * @sp: the interrupted RSP
@@ -201,21 +201,21 @@ bool scene_has(struct scene *scene, const unsigned long *callers, unsigned int n
  *
  * Return: the frame
  */
-ucontext_t *scene_signal(void *at, unsigned long ip, unsigned long sp, unsigned long bp);
+ucontext_t *synth_signal(void *at, unsigned long ip, unsigned long sp, unsigned long bp);
 
-/* For tests whose fixture has a struct scene of that name. */
-#define RULE(...)	scene_rule(&self->scene, __VA_ARGS__)
-#define NO_RULES()	scene_no_rules(&self->scene)
-#define REGS		(self->scene.frame.regs)
-#define RETURN(nth)	scene_return(&self->scene, nth)
+/* For tests whose fixture has a struct synth of that name. */
+#define RULE(...)	synth_rule(&self->synth, __VA_ARGS__)
+#define NO_RULES()	synth_no_rules(&self->synth)
+#define REGS		(self->synth.frame.regs)
+#define RETURN(nth)	synth_return(&self->synth, nth)
 /* The address of a word of the stack, and the word. */
-#define AT(offset)	((unsigned long)self->scene.stack + (offset))
+#define AT(offset)	((unsigned long)self->synth.stack + (offset))
 #define WORD(offset)	(*(unsigned long *)AT(offset))
 #define EXPECT_CALLERS(...) do {					\
 	const unsigned long callers[] = { __VA_ARGS__ };		\
 									\
-	EXPECT_TRUE(scene_has(&self->scene, callers, ARRAY_SIZE(callers))); \
+	EXPECT_TRUE(synth_has(&self->synth, callers, ARRAY_SIZE(callers))); \
 } while (0)
-#define EXPECT_NO_CALLERS()	EXPECT_TRUE(scene_has(&self->scene, NULL, 0))
+#define EXPECT_NO_CALLERS()	EXPECT_TRUE(synth_has(&self->synth, NULL, 0))
 
-#endif /* SCENE_H */
+#endif /* SYNTH_H */

@@ -2,15 +2,15 @@
 #include <asm/unistd.h>
 
 /*
- * void scene_enter(struct scene_frame *frame)
+ * void synth_enter(struct scene_frame *frame)
  *
  * Load the stack and the registers of a synthetic stack, and jump to its first
  * function. That makes the system call, and knows the way back by r15.
  */
 	.text
-	.globl	scene_enter
-	.type	scene_enter, @function
-scene_enter:
+	.globl	synth_enter
+	.type	synth_enter, @function
+synth_enter:
 	push	%rbp
 	push	%rbx
 	push	%r12
@@ -44,7 +44,7 @@ scene_enter:
 	pop	%rbx
 	pop	%rbp
 	ret
-	.size	scene_enter, . - scene_enter
+	.size	synth_enter, . - synth_enter
 
 /*
  * void call_in_steps(unsigned long function)
