@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stacks whose last frame counts. After scene.h, clock.h and forget.h.
+ * Stacks whose last frame counts. After synth.h, clock.h and forget.h.
  *
- * Such a stack has two functions: that of the scene, which makes the system call,
+ * Such a stack has two functions: its own, which makes the system call,
  * and another one at its first instruction. Then follows the frame that counts.
  * Its caller's return address is 0, wherever it is, so that the walk ends there.
  * What it costs is the difference to the stack without it. That is not a lookup
@@ -16,27 +16,27 @@
 #define COUNTED_SIZE	(512 * PAGE)
 
 struct counted {
-	struct scene scene;
+	struct synth synth;
 	/* Of zeros, but for the return addresses. */
 	unsigned long *stack;
 };
 
-/* A scene whose stack has only zeros, wherever a frame may be. NULL, or what is wrong. */
+/* A synthetic stack of zeros, wherever a frame may be. NULL, or what is wrong. */
 static inline const char *counted_make(struct counted *counted)
 {
-	struct scene_regs *regs = &counted->scene.frame.regs;
+	struct synth_regs *regs = &counted->synth.frame.regs;
 	char *memory;
 
-	if (scene_make(&counted->scene))
+	if (synth_make(&counted->synth))
 		return "no stacks";
-	memory = scene_memory(COUNTED_SIZE);
+	memory = synth_memory(COUNTED_SIZE);
 	if (!memory)
 		return "no memory";
 	/* All its pages are there, and are its own. */
 	memset(memory, 0, COUNTED_SIZE);
 	/* There is room below it, as there is below most stacks. */
 	counted->stack = (unsigned long *)(memory + PAGE);
-	scene_rule(&counted->scene, BY_SP(8));
+	synth_rule(&counted->synth, BY_SP(8));
 	regs->sp = (unsigned long)counted->stack;
 	regs->bp = (unsigned long)memory + COUNTED_SIZE / 2;
 	return NULL;
@@ -45,7 +45,7 @@ static inline const char *counted_make(struct counted *counted)
 /* What a sample costs; the kernel may be made to look up each frame. */
 static inline unsigned long counted_once(struct counted *counted, bool forget)
 {
-	struct sampler *sampler = &counted->scene.sampler;
+	struct sampler *sampler = &counted->synth.sampler;
 	unsigned long start, taken;
 
 	if (forget && !forget_rules()) {
@@ -53,7 +53,7 @@ static inline unsigned long counted_once(struct counted *counted, bool forget)
 		exit(1);
 	}
 	start = now();
-	scene_enter(&counted->scene.frame);
+	synth_enter(&counted->synth.frame);
 	taken = now() - start;
 	sampler->page->data_tail = sampler->page->data_head;
 	return taken;
@@ -80,16 +80,16 @@ static inline void counted_put(struct counted *counted, unsigned long first, uns
 	counted->stack[1] = second ? second + 1 : 0;
 }
 
-/* Sample the stack; it must have these frames above the scene's. NULL, or what is wrong. */
+/* Sample the stack; it must have these frames above the first function's. NULL, or what is wrong. */
 static inline const char *counted_check(struct counted *counted, unsigned long first,
 					unsigned long second)
 {
-	struct chain *chain = &counted->scene.chain;
+	struct chain *chain = &counted->synth.chain;
 	const char *error;
 
 	counted_put(counted, first, second);
-	scene_enter(&counted->scene.frame);
-	error = sampler_chain(&counted->scene.sampler, chain);
+	synth_enter(&counted->synth.frame);
+	error = sampler_chain(&counted->synth.sampler, chain);
 	if (error)
 		return error;
 	if (chain->nr != 3 || chain->ips[1] != first + 1 || chain->ips[2] != second + 1)

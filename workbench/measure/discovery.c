@@ -9,17 +9,19 @@
  * those of one that is not sampled.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "kselftest.h"
 
 #include "tables.h"
 #include "object.h"
-#include "scene.h"
+#include "synth.h"
 #include "eh_frame.h"
 #include "clock.h"
 
@@ -62,14 +64,14 @@ static int write_eh_frame(const struct object *object)
 {
 	static unsigned char image[OBJECT_SIZE];
 	/* As far from each other as they are going to be. */
-	struct scene scene = {
+	struct synth synth = {
 		.text = image + OBJECT_TEXT * PAGE,
 		.table = image + OBJECT_TABLE * PAGE,
 	};
 
-	eh_no_rules(&scene);
-	eh_add(&scene, EH_CIE, NULL, 0);
-	if (pwrite(object->fd, scene.table, PAGE, OBJECT_TABLE * PAGE) != (ssize_t)PAGE)
+	eh_no_rules(&synth);
+	eh_add(&synth, EH_CIE, NULL, 0);
+	if (pwrite(object->fd, synth.table, PAGE, OBJECT_TABLE * PAGE) != (ssize_t)PAGE)
 		return -errno;
 	return 0;
 }

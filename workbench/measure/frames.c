@@ -13,7 +13,7 @@
  */
 #include "nolibc.h"
 
-#include "../kselftest.h"
+#include "kselftest.h"
 #include "chain.h"
 #include "sampler.h"
 #include "clock.h"

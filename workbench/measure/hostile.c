@@ -16,7 +16,7 @@
 #include "kselftest.h"
 
 #include "tables.h"
-#include "scene.h"
+#include "synth.h"
 #include "hostile.h"
 #include "eh_frame.h"
 #include "clock.h"
@@ -25,7 +25,7 @@
 #define REPEAT	5
 
 /* The cheapest of some: the others had a timer interrupt in them, or read a header. */
-static unsigned long cost(struct scene *scene)
+static unsigned long cost(struct synth *synth)
 {
 	unsigned long best = -1UL;
 
@@ -38,29 +38,29 @@ static unsigned long cost(struct scene *scene)
 			exit(1);
 		}
 		start = now();
-		scene_enter(&scene->frame);
+		synth_enter(&synth->frame);
 		taken = now() - start;
 		if (taken < best)
 			best = taken;
-		scene->sampler.page->data_tail = scene->sampler.page->data_head;
+		synth->sampler.page->data_tail = synth->sampler.page->data_head;
 	}
 	return best;
 }
 
-static int measure(struct scene *scene, const char *name)
+static int measure(struct synth *synth, const char *name)
 {
-	const char *error = scene_sample(scene);
+	const char *error = synth_sample(synth);
 	unsigned long sampled, idle;
 
 	if (error) {
 		printf("%s: %s\n", name, error);
 		return 1;
 	}
-	sampled = cost(scene);
-	ioctl(scene->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
-	idle = cost(scene);
-	ioctl(scene->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
-	printf("%s %lu %u\n", name, sampled - idle, scene->chain.nr);
+	sampled = cost(synth);
+	ioctl(synth->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	idle = cost(synth);
+	ioctl(synth->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	printf("%s %lu %u\n", name, sampled - idle, synth->chain.nr);
 	return 0;
 }
 
@@ -69,87 +69,87 @@ static int measure(struct scene *scene, const char *name)
  * many bytes as a lookup reads for what it may cost, or nearly. Each is of another
  * address, so that it is looked up.
  */
-static void repeat(struct scene *scene, const unsigned char *instructions, size_t len, size_t size)
+static void repeat(struct synth *synth, const unsigned char *instructions, size_t len, size_t size)
 {
 	static unsigned char program[32768];
-	unsigned long *stack = (unsigned long *)scene->stack;
+	unsigned long *stack = (unsigned long *)synth->stack;
 
 	for (size_t i = 0; i < size; i++)
 		program[i] = instructions[i % len];
-	eh_no_rules(scene);
-	eh_add(scene, EH_CIE, NULL, 0);
-	eh_add(scene, EH_CIE, program, size - size % len);
+	eh_no_rules(synth);
+	eh_add(synth, EH_CIE, NULL, 0);
+	eh_add(synth, EH_CIE, program, size - size % len);
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		stack[i] = scene_function(scene, 1) + 1 + i % (FUNCTION_SIZE - 1);
+		stack[i] = synth_function(synth, 1) + 1 + i % (FUNCTION_SIZE - 1);
 }
 
-#define REPEATED(scene, size, ...) do {					\
+#define REPEATED(synth, size, ...) do {					\
 	static const unsigned char instructions[] = { __VA_ARGS__ };	\
 									\
-	repeat(scene, instructions, sizeof(instructions), size);	\
+	repeat(synth, instructions, sizeof(instructions), size);	\
 } while (0)
 
 /*
  * A frame in the middle needs rbx, which the topmost one has: the stack is walked twice.
  * Frames of two words, with the return address in the lower one, are not remembered.
  */
-static void twice(struct scene *scene)
+static void twice(struct synth *synth)
 {
 	static const unsigned char by_rsp[] = { DEF_CFA, RSP, 16, SAVED(RETURN_ADDRESS), 2 };
 	static const unsigned char by_rbx[] = { DEF_CFA, RBX, 16, SAVED(RETURN_ADDRESS), 2 };
-	unsigned long *stack = (unsigned long *)scene->stack;
+	unsigned long *stack = (unsigned long *)synth->stack;
 	const unsigned int middle = 250;
 
-	eh_no_rules(scene);
-	eh_add(scene, EH_CIE, by_rsp, sizeof(by_rsp));
-	eh_add(scene, EH_CIE, by_rsp, sizeof(by_rsp));
-	eh_add(scene, EH_CIE, by_rbx, sizeof(by_rbx));
+	eh_no_rules(synth);
+	eh_add(synth, EH_CIE, by_rsp, sizeof(by_rsp));
+	eh_add(synth, EH_CIE, by_rsp, sizeof(by_rsp));
+	eh_add(synth, EH_CIE, by_rbx, sizeof(by_rbx));
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		stack[2 * i] = scene_return(scene, i == middle ? 2 : 1);
-	scene->frame.regs.bx = (unsigned long)&stack[2 * middle];
+		stack[2 * i] = synth_return(synth, i == middle ? 2 : 1);
+	synth->frame.regs.bx = (unsigned long)&stack[2 * middle];
 }
 
 int main(void)
 {
-	static struct scene scene;
+	static struct synth synth;
 	const char *error;
-	int ret = scene_make(&scene);
+	int ret = synth_make(&synth);
 
 	if (ret) {
 		printf("no stacks: errno %d\n", -ret);
 		return 1;
 	}
 	printf("clock %lu\n", calibration());
-	hostile_frames(&scene);
-	ret |= measure(&scene, "small-functions");
-	error = hostile_rows(&scene);
+	hostile_frames(&synth);
+	ret |= measure(&synth, "small-functions");
+	error = hostile_rows(&synth);
 	if (error) {
 		printf("%s\n", error);
 		return 1;
 	}
-	ret |= measure(&scene, "longest-functions");
-	hostile_long_rows(&scene);
-	ret |= measure(&scene, "longest-rows");
-	hostile_wide(&scene);
-	ret |= measure(&scene, "many-functions-and-rows");
-	hostile_signals(&scene);
-	ret |= measure(&scene, "signal-frames");
-	hostile_marked(&scene, 20);
-	ret |= measure(&scene, "signal-frames-by-their-mark");
+	ret |= measure(&synth, "longest-functions");
+	hostile_long_rows(&synth);
+	ret |= measure(&synth, "longest-rows");
+	hostile_wide(&synth);
+	ret |= measure(&synth, "many-functions-and-rows");
+	hostile_signals(&synth);
+	ret |= measure(&synth, "signal-frames");
+	hostile_marked(&synth, 20);
+	ret |= measure(&synth, "signal-frames-by-their-mark");
 
-	ret |= eh_register(&scene);
-	REPEATED(&scene, 24000, ADVANCE(0));
-	ret |= measure(&scene, "eh_frame-advances");
-	REPEATED(&scene, 24000, DEF_CFA_OFFSET, 8);
-	ret |= measure(&scene, "eh_frame-offsets");
-	REPEATED(&scene, 8800, REMEMBER, RESTORE);
-	ret |= measure(&scene, "eh_frame-states");
-	REPEATED(&scene, 14800, DEF_CFA, RSP, 8);
-	ret |= measure(&scene, "eh_frame-registers");
+	ret |= eh_register(&synth);
+	REPEATED(&synth, 24000, ADVANCE(0));
+	ret |= measure(&synth, "eh_frame-advances");
+	REPEATED(&synth, 24000, DEF_CFA_OFFSET, 8);
+	ret |= measure(&synth, "eh_frame-offsets");
+	REPEATED(&synth, 8800, REMEMBER, RESTORE);
+	ret |= measure(&synth, "eh_frame-states");
+	REPEATED(&synth, 14800, DEF_CFA, RSP, 8);
+	ret |= measure(&synth, "eh_frame-registers");
 	/* breg6 -8, deref: of rbx, which is not looked at. */
-	REPEATED(&scene, 18300, EXPRESSION, RBX, 3, 0x76, 0x78, 0x06);
-	ret |= measure(&scene, "eh_frame-expressions");
-	twice(&scene);
-	ret |= measure(&scene, "eh_frame-twice");
+	REPEATED(&synth, 18300, EXPRESSION, RBX, 3, 0x76, 0x78, 0x06);
+	ret |= measure(&synth, "eh_frame-expressions");
+	twice(&synth);
+	ret |= measure(&synth, "eh_frame-twice");
 	return ret;
 }

@@ -13,17 +13,21 @@
  * The stacks are those of counted.h, with two functions of the file.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "kselftest.h"
 
 #include "tables.h"
-#include "scene.h"
+#include "synth.h"
 #include "objects.h"
 #include "clock.h"
 #include "forget.h"
@@ -142,13 +146,13 @@ static const char *measure(const struct file *file)
 		error = draw(file, &at, &function);
 		for (int j = 0; !error && j < 3; j++) {
 			error = counted_check(&counted, entry, at);
-			if (counted.scene.chain.end != PERF_CALLCHAIN_END_FAULT)
+			if (counted.synth.chain.end != PERF_CALLCHAIN_END_FAULT)
 				break;
 		}
 		if (error)
 			return error;
 		printf("lookup %s 0x%lx %lu %u %u %lu %lu\n", file->name, file_address(file, at),
-		       counted_cost(&counted, true) - base, counted.scene.chain.end,
+		       counted_cost(&counted, true) - base, counted.synth.chain.end,
 		       function.program, at - function.start, function.size);
 	}
 	return NULL;

@@ -21,11 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include "kselftest.h"
 
 #include "tables.h"
-#include "scene.h"
+#include "synth.h"
 #include "eh_frame.h"
 #include "clock.h"
 #include "forget.h"
@@ -228,16 +229,16 @@ static const struct format {
 /* Whether the walk goes on where the row says that the caller is. NULL, or what is wrong. */
 static const char *check_row(unsigned long entry, unsigned long at, unsigned int row)
 {
-	struct chain *chain = &counted.scene.chain;
+	struct chain *chain = &counted.synth.chain;
 	/* Below it are the return addresses to both functions. */
 	unsigned long *word = &counted.stack[2 + cfa_offset(row) / 8 - 1];
 	const char *error;
 
 	counted_put(&counted, entry, at);
 	*word = entry + 1;
-	scene_enter(&counted.scene.frame);
+	synth_enter(&counted.synth.frame);
 	*word = 0;
-	error = sampler_chain(&counted.scene.sampler, chain);
+	error = sampler_chain(&counted.synth.sampler, chain);
 	if (error)
 		return error;
 	if (chain->nr != 4 || chain->ips[2] != at + 1 || chain->ips[3] != entry + 1 ||

@@ -10,8 +10,9 @@
 
 #include <linux/elf.h>
 
-#include "chain.h"
+#include "kselftest.h"
 #include "scenario.h"
+#include "tap.h"
 
 #define DEPTH		120
 
@@ -84,7 +85,17 @@ static int execute(const char *path)
 	return wait_for(pid);
 }
 
-static void test_fork(void)
+static int test_scenario(const void *scenario)
+{
+	int ret;
+
+	ENTER();
+	ret = sample(scenario, false);
+	LEAVE();
+	return ret == 0;
+}
+
+static int test_fork(const void *unused)
 {
 	pid_t pid;
 
@@ -92,16 +103,24 @@ static void test_fork(void)
 	pid = fork();
 	if (!pid)
 		_exit(sample_in_child(false));
-	ksft_test_result(wait_for(pid) == 0, "stacks of a forked child\n");
-
-	/* What the child did to its copy of the tables is not the parent's. */
-	ksft_test_result(sample_all(false) == 0, "stacks after a child has gone\n");
 	LEAVE();
+	return wait_for(pid) == 0;
 }
 
-static void test_exec(void)
+/* What the child did to its copy of the tables is not the parent's. */
+static int test_after_fork(const void *unused)
 {
-	ksft_test_result(execute("/proc/self/exe") == 0, "stacks after exec\n");
+	bool good;
+
+	ENTER();
+	good = test_fork(NULL) && sample_all(false) == 0;
+	LEAVE();
+	return good;
+}
+
+static int test_exec(const void *unused)
+{
+	return execute("/proc/self/exe") == 0;
 }
 
 #ifdef SFRAME
@@ -139,6 +158,17 @@ static int image_read(struct image *image)
 	return -ENOENT;
 }
 
+/* This program, read once. */
+static struct image *the_image(void)
+{
+	static struct image image;
+	int error = image.size ? 0 : image_read(&image);
+
+	if (error)
+		ksft_exit_fail_msg("cannot read this program's table: errno %d\n", -error);
+	return &image;
+}
+
 /* Execute the image as it is now; returns the child's status or -1. */
 static int image_execute(const struct image *image)
 {
@@ -171,8 +201,9 @@ out:
 }
 
 /* The tests can fail: without its table, the same program's stacks are not known. */
-static void test_without_table(struct image *image)
+static int test_without_table(const void *unused)
 {
+	struct image *image = the_image();
 	unsigned int type = image->table->p_type;
 	int with = image_execute(image), without;
 
@@ -180,8 +211,7 @@ static void test_without_table(struct image *image)
 	without = image_execute(image);
 	image->table->p_type = type;
 	ksft_print_msg("exit status %d with the table, %d without\n", with, without);
-	ksft_test_result(with == 0 && without == OTHER_STACK,
-			 "the table is what makes stacks known\n");
+	return with == 0 && without == OTHER_STACK;
 }
 
 /* The kernel's log from now on. */
@@ -221,8 +251,9 @@ static bool log_is_clean(int fd)
 }
 
 /* Programs with odd program headers start, and nothing happens to the kernel. */
-static void test_odd_headers(struct image *image)
+static int test_odd_headers(const void *unused)
 {
+	struct image *image = the_image();
 	int log = log_open();
 	const struct elf64_phdr good = *image->table;
 	const struct {
@@ -256,15 +287,16 @@ static void test_odd_headers(struct image *image)
 		}
 	}
 	*image->table = good;
-	ksft_test_result(log_is_clean(log) && started, "odd tables in the program header\n");
+	return log_is_clean(log) && started;
 }
 
 /*
  * Damage each byte of the table in some ways, and sample with it. On a kernel
  * where that takes too long, DAMAGE_STEP=n takes every n-th byte.
  */
-static void test_damage(struct image *image)
+static int test_damage(const void *unused)
 {
+	struct image *image = the_image();
 	const char *wish = getenv("DAMAGE_STEP");
 	unsigned int step = wish && atoi(wish) > 0 ? atoi(wish) : 1;
 	unsigned char *table = image->bytes + image->table->p_offset;
@@ -294,55 +326,33 @@ static void test_damage(struct image *image)
 	}
 	ksft_print_msg("%u bytes, step %u: %u stacks the same, %u others\n",
 		       used, step, same, other);
-	ksft_test_result(log_is_clean(log) && !bad && other && image_execute(image) == 0,
-			 "a damaged table changes stacks and nothing else\n");
+	return log_is_clean(log) && !bad && other && image_execute(image) == 0;
 }
 
-#define MORE_TESTS	3
-
-static void test_more(void)
-{
-	static struct image image;
-	int error = image_read(&image);
-
-	if (error)
-		ksft_exit_fail_msg("cannot read this program's table: errno %d\n", -error);
-	test_without_table(&image);
-	test_odd_headers(&image);
-	test_damage(&image);
-}
-
-#else /* !SFRAME */
-
-#define MORE_TESTS	0
-
-static void test_more(void) {}
-
-#endif /* !SFRAME */
+#endif /* SFRAME */
 
 int main(int argc, char **argv)
 {
-	int error;
+	static const struct tap_test others[] = {
+		{ "stacks of a forked child", test_fork },
+		{ "stacks after a child has gone", test_after_fork },
+		{ "stacks after exec", test_exec },
+#ifdef SFRAME
+		{ "the table is what makes stacks known", test_without_table },
+		{ "odd tables in the program header", test_odd_headers },
+		{ "a damaged table changes stacks and nothing else", test_damage },
+#endif
+	};
+	static struct tap_test tests[ARRAY_SIZE(scenarios) + ARRAY_SIZE(others)];
 
 	ENTER();
 	if (argc > 1 && !strcmp(argv[1], CHILD))
 		return sample_in_child(true);
 
-	ksft_print_header();
-#ifdef NO_SFRAME
-	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
-#endif
-	error = sampler_open(&sampler);
-	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
-		ksft_exit_skip("no deferred stacks of getppid(): errno %d; see config\n", error);
-	if (error)
-		ksft_exit_fail_msg("cannot sample getppid(): errno %d\n", error);
-
-	ksft_set_plan(ARRAY_SIZE(scenarios) + 3 + MORE_TESTS);
 	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++)
-		ksft_test_result(sample(&scenarios[i], false) == 0, "%s\n", scenarios[i].name);
-	test_fork();
-	test_exec();
-	test_more();
-	ksft_finished();
+		tests[i] = (struct tap_test){ scenarios[i].name, test_scenario, &scenarios[i] };
+	memcpy(&tests[ARRAY_SIZE(scenarios)], others, sizeof(others));
+	tap_start(argc, argv);
+	tap_need(sampler_open(&sampler), "getppid()");
+	tap_run(tests, ARRAY_SIZE(tests));
 }

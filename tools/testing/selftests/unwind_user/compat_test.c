@@ -3,10 +3,14 @@
  * Deferred user stacks of programs of 32 bits and of x32. Nothing but frame
  * pointers is known of them; the vDSO's table is that of another image.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
+#include <limits.h>
 #include <linux/limits.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "compat.h"
 #include "tables.h"

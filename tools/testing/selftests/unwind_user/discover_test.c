@@ -3,14 +3,22 @@
  * Tables that nobody registers: what the kernel finds in what a process has
  * mapped, what it remembers, and what it makes of objects that lie.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "object.h"
@@ -40,7 +48,7 @@ FIXTURE_TEARDOWN(discover)
 }
 
 #define EXPECT_WALK(expected, text) \
-	EXPECT_EQ(expected, walk(&self->sampler, text))
+	EXPECT_EQ(expected, call_leaf(&self->sampler, text))
 
 /* The state that /proc says of the text at an address; empty if it says nothing. */
 static const char *state_at(const void *address)
@@ -76,23 +84,23 @@ TEST_F(discover, a_table)
 	ASSERT_EQ(0, object_make(&self->object));
 	expected = object_ranges(&self->object);
 	EXPECT_EQ(0, tables_count());
-	EXPECT_WALK(WALK_FOUND, object_text(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 	ASSERT_EQ(1, tables_count());
 	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&expected).state);
 	EXPECT_EQ(UNWIND_TABLE_BY_DISCOVERY, tables_find(&expected).origin);
 	EXPECT_STREQ("good", state_at(object_text(&self->object)));
 	/* In the text, but not in the table. */
-	EXPECT_WALK(WALK_LOST, object_text(&self->object) + PAGE);
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object) + PAGE);
 	EXPECT_EQ(1, tables_count());
 
 	/* It goes with the mapping of its text, and with that of the table. */
 	ASSERT_EQ(0, object_map_again(&self->object));
 	EXPECT_EQ(0, tables_count());
-	EXPECT_WALK(WALK_FOUND, object_text(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 	EXPECT_EQ(1, tables_count());
 	ASSERT_EQ(0, munmap(self->object.base + OBJECT_TABLE * PAGE, PAGE));
 	EXPECT_EQ(0, tables_count());
-	EXPECT_WALK(WALK_LOST, object_text(&self->object));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
 	EXPECT_STREQ("absent:not-mapped", state_at(object_text(&self->object)));
 }
 
@@ -105,7 +113,7 @@ TEST_F(discover, odd_addresses)
 		struct object object = object_at(vaddrs[i]);
 
 		ASSERT_EQ(0, object_make(&object));
-		EXPECT_WALK(WALK_FOUND, object_text(&object));
+		EXPECT_WALK(LEAF_FOUND, object_text(&object));
 		EXPECT_EQ(i + 1, tables_count());
 	}
 }
@@ -125,9 +133,9 @@ TEST_F(discover, two_segments)
 	set_function(&object->table, 1, (char *)(OBJECT_TABLE * PAGE),
 		     (char *)((OBJECT_TEXT + 1) * PAGE));
 	ASSERT_EQ(0, object_make(object));
-	EXPECT_WALK(WALK_FOUND, object_text(object) + PAGE);
+	EXPECT_WALK(LEAF_FOUND, object_text(object) + PAGE);
 	EXPECT_EQ(1, tables_count());
-	EXPECT_WALK(WALK_FOUND, object_text(object));
+	EXPECT_WALK(LEAF_FOUND, object_text(object));
 	EXPECT_EQ(2, tables_count());
 }
 
@@ -141,8 +149,8 @@ TEST_F(discover, mapped_twice)
 	second = mmap(NULL, OBJECT_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, self->object.fd, 0);
 	ASSERT_NE(MAP_FAILED, first);
 	ASSERT_NE(MAP_FAILED, second);
-	EXPECT_WALK(WALK_FOUND, first + OBJECT_TEXT * PAGE);
-	EXPECT_WALK(WALK_FOUND, second + OBJECT_TEXT * PAGE);
+	EXPECT_WALK(LEAF_FOUND, first + OBJECT_TEXT * PAGE);
+	EXPECT_WALK(LEAF_FOUND, second + OBJECT_TEXT * PAGE);
 	EXPECT_EQ(2, tables_count());
 }
 
@@ -153,10 +161,10 @@ TEST_F(discover, text_that_becomes_executable)
 	ASSERT_EQ(0, object_make(&self->object));
 	text = object_text(&self->object);
 	ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ));
-	EXPECT_WALK(WALK_LOST, text + PAGE);
+	EXPECT_WALK(LEAF_LOST, text + PAGE);
 	EXPECT_EQ(1, tables_count());
 	ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_EXEC));
-	EXPECT_WALK(WALK_FOUND, text);
+	EXPECT_WALK(LEAF_FOUND, text);
 	EXPECT_EQ(2, tables_count());
 }
 
@@ -165,14 +173,14 @@ TEST_F(discover, fork_shares)
 	pid_t pid;
 
 	ASSERT_EQ(0, object_make(&self->object));
-	EXPECT_WALK(WALK_FOUND, object_text(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 	pid = fork();
 	if (!pid)
 		_exit(tables_count() != 1 || munmap(self->object.base, OBJECT_SIZE) ||
 		      tables_count());
 	EXPECT_TRUE(ended_well(pid));
 	EXPECT_EQ(1, tables_count());
-	EXPECT_WALK(WALK_FOUND, object_text(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 }
 
 /* --- Who knows better --- */
@@ -190,57 +198,57 @@ TEST_F(discover, a_registration_counts)
 	*other = table_outermost(other, text);
 
 	/* After it was found, of part of it. */
-	EXPECT_WALK(WALK_FOUND, text);
+	EXPECT_WALK(LEAF_FOUND, text);
 	table = ranges(text, sizeof(leaf_code), other, PAGE);
 	ASSERT_EQ(0, do_register(&table));
 	EXPECT_EQ(1, tables_count());
-	EXPECT_WALK(WALK_OUTERMOST, text);
-	EXPECT_WALK(WALK_LOST, text + PAGE);
+	EXPECT_WALK(LEAF_OUTERMOST, text);
+	EXPECT_WALK(LEAF_LOST, text + PAGE);
 	EXPECT_EQ(2, tables_count());
-	EXPECT_WALK(WALK_OUTERMOST, text);
+	EXPECT_WALK(LEAF_OUTERMOST, text);
 	EXPECT_EQ(-EEXIST, do_register(&table));
 
 	/* It is found again when that is over. */
 	ASSERT_EQ(0, do_unregister(&table));
-	EXPECT_WALK(WALK_FOUND, text);
+	EXPECT_WALK(LEAF_FOUND, text);
 	EXPECT_EQ(2, tables_count());
 
 	/* Before it was found. */
 	ASSERT_EQ(0, object_map_again(&self->object));
 	table = ranges(text, 2 * PAGE, other, PAGE);
 	ASSERT_EQ(0, do_register(&table));
-	EXPECT_WALK(WALK_OUTERMOST, text);
+	EXPECT_WALK(LEAF_OUTERMOST, text);
 	EXPECT_EQ(1, tables_count());
 	ASSERT_EQ(0, do_unregister(&table));
-	EXPECT_WALK(WALK_FOUND, text);
+	EXPECT_WALK(LEAF_FOUND, text);
 
 	/* What was found is updated like any other. */
 	table = object_ranges(&self->object);
 	table.table_start = (unsigned long)other;
 	table.table_end = table.table_start + PAGE;
 	ASSERT_EQ(0, do_update(&table));
-	EXPECT_WALK(WALK_OUTERMOST, text);
+	EXPECT_WALK(LEAF_OUTERMOST, text);
 	EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, tables_find(&table).origin);
 	EXPECT_EQ(1, tables_count());
 }
 
 /* What is known to have no table can be registered, and is no registration. */
-TEST_F(discover, absence_is_in_nobodys_way)
+TEST_F(discover, absence_allows_register)
 {
-	struct place place;
+	struct layout layout;
 	struct unwind_table page;
 
-	ASSERT_EQ(0, place_make(&place));
-	EXPECT_WALK(WALK_LOST, place.text);
-	EXPECT_STREQ("absent:no-file", state_at(place.text));
+	ASSERT_EQ(0, layout_make(&layout));
+	EXPECT_WALK(LEAF_LOST, layout.text);
+	EXPECT_STREQ("absent:no-file", state_at(layout.text));
 	EXPECT_EQ(0, tables_count());
-	page = page_of(&place, 0);
-	EXPECT_EQ(-ENOENT, do_unregister(&place.good));
-	EXPECT_EQ(-ENOENT, do_update(&place.good));
+	page = page_of(&layout, 0);
+	EXPECT_EQ(-ENOENT, do_unregister(&layout.good));
+	EXPECT_EQ(-ENOENT, do_update(&layout.good));
 	ASSERT_EQ(0, do_register(&page));
-	EXPECT_WALK(WALK_FOUND, place.text);
-	EXPECT_WALK(WALK_LOST, place.text + PAGE);
-	EXPECT_STREQ("absent:no-file", state_at(place.text + PAGE));
+	EXPECT_WALK(LEAF_FOUND, layout.text);
+	EXPECT_WALK(LEAF_LOST, layout.text + PAGE);
+	EXPECT_STREQ("absent:no-file", state_at(layout.text + PAGE));
 	EXPECT_EQ(1, tables_count());
 }
 
@@ -258,18 +266,18 @@ TEST_F(discover, switched_off)
 
 	/* What is registered is still used. */
 	EXPECT_EQ(1, pwrite(fd, "1", 1, 0));
-	EXPECT_WALK(WALK_LOST, object_text(&self->object));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
 	EXPECT_STREQ("", state_at(object_text(&self->object)));
 	EXPECT_EQ(0, tables_count());
 	EXPECT_EQ(1, pwrite(fd, "0", 1, 0));
-	EXPECT_WALK(WALK_LOST, object_text(&self->object));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
 	EXPECT_EQ(1, pwrite(fd, "2", 1, 0));
-	EXPECT_WALK(WALK_LOST, object_text(&self->object));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
 	EXPECT_EQ(0, tables_count());
 	EXPECT_EQ(-1, pwrite(fd, "8", 1, 0));
 
 	EXPECT_EQ(strlen(was), pwrite(fd, was, strlen(was), 0));
-	EXPECT_WALK(WALK_FOUND, object_text(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 	close(fd);
 }
 
@@ -286,10 +294,10 @@ TEST_F_TIMEOUT(discover, another_object_in_its_place, 240)
 	for (int i = 0; i < 2000; i++) {
 		/* Over it, or into a hole. */
 		ASSERT_EQ(0, i & 4 ? object_map_again(&other) : object_map_parts(&other));
-		wrong += walk(&self->sampler, object_text(&other)) != WALK_OUTERMOST;
+		wrong += call_leaf(&self->sampler, object_text(&other)) != LEAF_OUTERMOST;
 		ASSERT_EQ(0, i & 8 ? object_map_again(&self->object) :
 				     object_map_parts(&self->object));
-		wrong += walk(&self->sampler, object_text(&self->object)) != WALK_FOUND;
+		wrong += call_leaf(&self->sampler, object_text(&self->object)) != LEAF_FOUND;
 	}
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(1, tables_count());
@@ -299,7 +307,7 @@ TEST_F_TIMEOUT(discover, another_object_in_its_place, 240)
 
 #define EXPECT_ABSENT(reason) do {						\
 	ASSERT_EQ(0, object_make(&self->object));				\
-	EXPECT_WALK(WALK_LOST, object_text(&self->object));			\
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));			\
 	EXPECT_STREQ("absent:" reason, state_at(object_text(&self->object)));	\
 	EXPECT_EQ(0, tables_count());						\
 } while (0)
@@ -311,9 +319,9 @@ TEST_F(discover, no_table)
 	/* It is not looked for again as long as it is mapped. */
 	self->object.ehdr.e_phnum++;
 	ASSERT_EQ(0, object_write(&self->object));
-	EXPECT_WALK(WALK_LOST, object_text(&self->object));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
 	ASSERT_EQ(0, object_map_again(&self->object));
-	EXPECT_WALK(WALK_FOUND, object_text(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 }
 
 TEST_F(discover, no_object)
@@ -346,7 +354,7 @@ TEST_F(discover, no_header)
 
 	ASSERT_EQ(0, object_make(object));
 	ASSERT_EQ(0, munmap(object->base, PAGE));
-	EXPECT_WALK(WALK_LOST, object_text(object));
+	EXPECT_WALK(LEAF_LOST, object_text(object));
 	EXPECT_STREQ("absent:no-header", state_at(object_text(object)));
 }
 
@@ -357,7 +365,7 @@ TEST_F(discover, no_text)
 }
 
 /* Segments that wrap or overlap: what comes out is not mapped so. */
-TEST_F(discover, segments_that_lie)
+TEST_F(discover, wrong_segments)
 {
 	static const unsigned long vaddrs[] = {
 		-PAGE, 1UL << 63, (1UL << 63) - 2 * PAGE, 1UL << 47, -1UL << 47, 0,
@@ -368,13 +376,13 @@ TEST_F(discover, segments_that_lie)
 
 		object.phdrs[LOAD_TEXT].p_vaddr = vaddrs[i];
 		ASSERT_EQ(0, object_make(&object));
-		EXPECT_WALK(WALK_LOST, object_text(&object));
+		EXPECT_WALK(LEAF_LOST, object_text(&object));
 		EXPECT_EQ(0, tables_count());
 	}
 }
 
 /* Only what is mapped from this file at this place is its table. */
-TEST_F(discover, a_table_that_is_elsewhere)
+TEST_F(discover, table_outside_of_segments)
 {
 	struct object other = object_good();
 
@@ -397,7 +405,7 @@ TEST_F(discover, a_table_that_is_elsewhere)
 		else		/* nowhere */
 			table->p_vaddr += 1UL << 40;
 		ASSERT_EQ(0, object_write(&object));
-		EXPECT_WALK(WALK_LOST, object_text(&object));
+		EXPECT_WALK(LEAF_LOST, object_text(&object));
 		EXPECT_EQ(0, strncmp("absent:", state_at(object_text(&object)), 7));
 		EXPECT_EQ(0, tables_count());
 	}
@@ -419,13 +427,13 @@ TEST_F(discover, neighbours_are_joined)
 		ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_WRITE));
 		write_leaf(text);
 		ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_EXEC));
-		EXPECT_WALK(WALK_LOST, text);
+		EXPECT_WALK(LEAF_LOST, text);
 		EXPECT_EQ(known[i], without_file());
 	}
 	/* Unmapping any of it forgets it all. */
 	ASSERT_EQ(0, munmap(area + 11 * PAGE, PAGE));
 	EXPECT_EQ(1, without_file());
-	EXPECT_WALK(WALK_LOST, area + 10 * PAGE);
+	EXPECT_WALK(LEAF_LOST, area + 10 * PAGE);
 	EXPECT_EQ(2, without_file());
 }
 
@@ -443,45 +451,45 @@ TEST_F_TIMEOUT(discover, many_without, 300)
 
 		write_leaf(text);
 		ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_EXEC));
-		wrong += walk(&self->sampler, text) != WALK_LOST;
+		wrong += call_leaf(&self->sampler, text) != LEAF_LOST;
 	}
 	EXPECT_EQ(0, wrong);
 	EXPECT_LE(MAX - 2, without_file());
 	EXPECT_GE(MAX, without_file());
 	/* They take no room from tables. */
 	ASSERT_EQ(0, object_make(&self->object));
-	EXPECT_WALK(WALK_FOUND, object_text(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 }
 
 /* --- Files and memory that go away --- */
 
 /* No SIGBUS, and no answer: it may be there again. */
-TEST_F(discover, a_file_that_is_cut)
+TEST_F(discover, truncated_file)
 {
 	unsigned char *text;
 
 	ASSERT_EQ(0, object_make(&self->object));
 	text = object_text(&self->object);
 	ASSERT_EQ(0, ftruncate(self->object.fd, OBJECT_TABLE * PAGE));
-	EXPECT_WALK(WALK_LOST, text);
+	EXPECT_WALK(LEAF_LOST, text);
 	EXPECT_STREQ("unchecked", state_at(text));
 	ASSERT_EQ(0, object_write(&self->object));
-	EXPECT_WALK(WALK_FOUND, text);
+	EXPECT_WALK(LEAF_FOUND, text);
 	EXPECT_STREQ("good", state_at(text));
 }
 
 /* The header cannot be read just now: nothing is known about the text. */
-TEST_F(discover, a_header_that_cannot_be_read)
+TEST_F(discover, unreadable_header)
 {
 	unsigned char *text;
 
 	ASSERT_EQ(0, object_make(&self->object));
 	text = object_text(&self->object);
 	ASSERT_EQ(0, mprotect(self->object.base, PAGE, PROT_NONE));
-	EXPECT_WALK(WALK_LOST, text);
+	EXPECT_WALK(LEAF_LOST, text);
 	EXPECT_STREQ("", state_at(text));
 	ASSERT_EQ(0, mprotect(self->object.base, PAGE, PROT_READ));
-	EXPECT_WALK(WALK_FOUND, text);
+	EXPECT_WALK(LEAF_FOUND, text);
 }
 
 /* Let nobody answer for a page of the object; returns 0 or a negative errno. */
@@ -606,7 +614,7 @@ static void *disturb(void *arg)
 }
 
 /* Whatever is found then, the kernel is well; and afterwards all is as before. */
-TEST_F_TIMEOUT(discover, while_it_changes, 120)
+TEST_F_TIMEOUT(discover, reads_during_changes, 120)
 {
 	int found = 0, others = 0;
 	time_t until = time(NULL) + 10;
@@ -617,7 +625,7 @@ TEST_F_TIMEOUT(discover, while_it_changes, 120)
 	disturbed = self->object;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, disturb, &disturbed));
 	while (time(NULL) < until) {
-		if (walk(&self->sampler, object_text(&self->object)) == WALK_FOUND)
+		if (call_leaf(&self->sampler, object_text(&self->object)) == LEAF_FOUND)
 			found++;
 		else
 			others++;
@@ -630,7 +638,7 @@ TEST_F_TIMEOUT(discover, while_it_changes, 120)
 	ASSERT_EQ(0, object_write(&self->object));
 	ASSERT_EQ(0, munmap(self->object.base, OBJECT_SIZE));
 	ASSERT_EQ(0, object_map_parts(&self->object));
-	EXPECT_WALK(WALK_FOUND, object_text(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 }
 
 TEST_HARNESS_MAIN

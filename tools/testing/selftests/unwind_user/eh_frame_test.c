@@ -3,12 +3,19 @@
  * Stacks by .eh_frame: what a table may say, together with one of SFrame, and
  * tables that mean no good. RACE_SECONDS says how long a table changes.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
-#include "scene.h"
+#include "synth.h"
 #include "eh_frame.h"
-#include "scene_fixture.h"
+#include "synth_fixture.h"
 #include "changing.h"
 
 #define SWITCH		"/proc/sys/kernel/unwind_tables"
@@ -24,12 +31,12 @@ static const char *state_of(const struct unwind_table *table)
 	return line ? line->state : "";
 }
 
-#define EXPECT_END(expected)	EXPECT_EQ(PERF_CALLCHAIN_END_##expected, self->scene.chain.end)
+#define EXPECT_END(expected)	EXPECT_EQ(PERF_CALLCHAIN_END_##expected, self->synth.chain.end)
 
 /* --- Rules --- */
 
 /* The tests can fail: what no rule says does not happen. */
-TEST_F(scene, without_a_rule)
+TEST_F(synth, without_a_rule)
 {
 	WORD(0x00) = RETURN(1);
 	EXPECT_NO_CALLERS();
@@ -38,10 +45,10 @@ TEST_F(scene, without_a_rule)
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_END(COMPLETE);
-	EXPECT_STREQ("good", state_of(&self->scene.ranges));
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 }
 
-TEST_F(scene, rows)
+TEST_F(synth, rows)
 {
 	/* The call is the instruction before the address that it returns to. */
 	EH_CFI(DEF_CFA_OFFSET, 16, ADVANCE(3), DEF_CFA_OFFSET, 24);
@@ -53,7 +60,7 @@ TEST_F(scene, rows)
 	EXPECT_END(COMPLETE);
 }
 
-TEST_F(scene, frame_pointers)
+TEST_F(synth, frame_pointers)
 {
 	/* Saved, and then used; twice. */
 	EH_CFI(DEF_CFA_OFFSET, 16, SAVED(RBP), 2, ADVANCE(1), DEF_CFA, RBP, 16);
@@ -70,7 +77,7 @@ TEST_F(scene, frame_pointers)
 }
 
 /* What is below the stack pointer is still there in a leaf, at the very start, too. */
-TEST_F(scene, red_zone)
+TEST_F(synth, red_zone)
 {
 	EH_CFI(SAVED(RBP), 3);
 	EH_CFI(DEF_CFA, RBP, 16);
@@ -81,17 +88,17 @@ TEST_F(scene, red_zone)
 	WORD(0x88) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	/* Nothing is below the mapping. */
-	REGS.sp = AT(0x10 - SCENE_BELOW);
-	WORD(0x00 - SCENE_BELOW) = AT(0x80);
-	WORD(0x10 - SCENE_BELOW) = RETURN(1);
+	REGS.sp = AT(0x10 - SYNTH_BELOW);
+	WORD(0x00 - SYNTH_BELOW) = AT(0x80);
+	WORD(0x10 - SYNTH_BELOW) = RETURN(1);
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	REGS.sp = AT(0x08 - SCENE_BELOW);
-	WORD(0x08 - SCENE_BELOW) = RETURN(1);
+	REGS.sp = AT(0x08 - SYNTH_BELOW);
+	WORD(0x08 - SYNTH_BELOW) = RETURN(1);
 	EXPECT_NO_CALLERS();
 	EXPECT_END(BAD_FRAME);
 }
 
-TEST_F(scene, other_registers)
+TEST_F(synth, other_registers)
 {
 	/* A function that aligns its stack: the CFA is in a register, then on the stack. */
 	EH_CFI(DEF_CFA, R10, 0);
@@ -110,7 +117,7 @@ TEST_F(scene, other_registers)
  * An outer frame's CFA is in a register, as the dynamic linker's where it resolves a
  * function. Frames in between keep it, or save it.
  */
-TEST_F(scene, a_register_of_an_outer_frame)
+TEST_F(synth, a_register_of_an_outer_frame)
 {
 	EH_CFI(NOP);
 	EH_CFI(DEF_CFA_OFFSET, 24, SAVED(RBX), 2);
@@ -125,7 +132,7 @@ TEST_F(scene, a_register_of_an_outer_frame)
 	WORD(0x108) = RETURN(4);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3), RETURN(4));
 	EXPECT_END(COMPLETE);
-	EXPECT_FALSE(self->scene.chain.guessed);
+	EXPECT_FALSE(self->synth.chain.guessed);
 	/* Nobody has saved it: it is what the topmost frame has. */
 	WORD(0x00) = RETURN(2);
 	WORD(0x10) = RETURN(3);
@@ -135,7 +142,7 @@ TEST_F(scene, a_register_of_an_outer_frame)
 }
 
 /* Nobody knows it where a frame loses it, or was found by something else than rules. */
-TEST_F(scene, a_register_that_is_lost)
+TEST_F(synth, a_register_that_is_lost)
 {
 	EH_CFI(UNDEFINED, RBX);
 	EH_CFI(DEF_CFA, RBX, 16);
@@ -152,7 +159,7 @@ TEST_F(scene, a_register_that_is_lost)
 	EH_CFI(NOP);
 	EH_CFI(DEF_CFA, RBX, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	eh_header(&self->scene)->index[1].fde = 0;
+	eh_header(&self->synth)->index[1].fde = 0;
 	REGS.bp = AT(0x10);
 	WORD(0x00) = RETURN(1);
 	WORD(0x10) = AT(0x80);
@@ -160,7 +167,7 @@ TEST_F(scene, a_register_that_is_lost)
 	WORD(0x108) = RETURN(3);
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	EXPECT_END(NO_INFO);
-	EXPECT_TRUE(self->scene.chain.guessed);
+	EXPECT_TRUE(self->synth.chain.guessed);
 
 	/* Calls destroy it. */
 	EH_NO_RULES();
@@ -175,7 +182,7 @@ TEST_F(scene, a_register_that_is_lost)
 }
 
 /* A signal's frame has all of them, whatever was before. */
-TEST_F(scene, a_register_below_a_signal)
+TEST_F(synth, a_register_below_a_signal)
 {
 	ucontext_t *context;
 
@@ -183,20 +190,20 @@ TEST_F(scene, a_register_below_a_signal)
 	EH_CFI(DEF_CFA_OFFSET, 24);
 	EH_CFI(DEF_CFA, RBX, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	memcpy((void *)scene_function(&self->scene, 20), restorer_code, sizeof(restorer_code));
-	WORD(0x00) = scene_function(&self->scene, 20);
+	memcpy((void *)synth_function(&self->synth, 20), restorer_code, sizeof(restorer_code));
+	WORD(0x00) = synth_function(&self->synth, 20);
 	REGS.bx = AT(0x3000);
-	context = scene_signal(&WORD(0x08), RETURN(1), AT(0x1000), 0);
+	context = synth_signal(&WORD(0x08), RETURN(1), AT(0x1000), 0);
 	context->uc_mcontext.gregs[REG_RBX] = AT(0x2000);
 	WORD(0x1010) = RETURN(2);
 	WORD(0x2008) = RETURN(3);
 	WORD(0x3008) = RETURN(2);
-	EXPECT_CALLERS(scene_function(&self->scene, 20), RETURN(1), RETURN(2), RETURN(3));
+	EXPECT_CALLERS(synth_function(&self->synth, 20), RETURN(1), RETURN(2), RETURN(3));
 	EXPECT_END(COMPLETE);
 }
 
 /* Where the caller's stack pointer was stored by hand. */
-TEST_F(scene, cfa_above)
+TEST_F(synth, cfa_above)
 {
 	/* breg7 16, deref, plus_uconst 8 */
 	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 8);
@@ -208,7 +215,7 @@ TEST_F(scene, cfa_above)
 }
 
 /* It is stored in a frame that has more above that. */
-TEST_F(scene, cfa_far_above)
+TEST_F(synth, cfa_far_above)
 {
 	/* breg7 16, deref, plus_uconst 80; the frame pointer at CFA - 24 */
 	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 80, SAVED(RBP), 3);
@@ -227,9 +234,9 @@ TEST_F(scene, cfa_far_above)
  * stores the other's stack pointer, or has it in a register. Above or below, that is
  * no guess.
  */
-TEST_F(scene, stacks_by_turns)
+TEST_F(synth, stacks_by_turns)
 {
-	unsigned long *below = scene_memory(PAGE);
+	unsigned long *below = synth_memory(PAGE);
 
 	ASSERT_NE(NULL, below);
 	ASSERT_LT((unsigned long)below, AT(0));
@@ -245,7 +252,7 @@ TEST_F(scene, stacks_by_turns)
 	below[17] = RETURN(3);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 	EXPECT_END(COMPLETE);
-	EXPECT_FALSE(self->scene.chain.guessed);
+	EXPECT_FALSE(self->synth.chain.guessed);
 
 	/* Below, on the same stack, nobody called. */
 	WORD(0x08) = AT(-0x80);
@@ -266,9 +273,9 @@ TEST_F(scene, stacks_by_turns)
 }
 
 /* Such a stack ends, if only where the kernel has no more room. */
-TEST_F(scene, stacks_in_a_circle)
+TEST_F(synth, stacks_in_a_circle)
 {
-	unsigned long *below = scene_memory(PAGE);
+	unsigned long *below = synth_memory(PAGE);
 
 	ASSERT_NE(NULL, below);
 	ASSERT_LT((unsigned long)below, AT(0));
@@ -278,53 +285,53 @@ TEST_F(scene, stacks_in_a_circle)
 	below[0] = RETURN(1);
 	below[3] = AT(-0x50);
 	WORD(-0x08) = RETURN(0);
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 	EXPECT_END(DEPTH);
 }
 
 /* S without the kernel's frame: the caller's address is exact. */
-TEST_F(scene, signal_without_a_frame)
+TEST_F(synth, signal_without_a_frame)
 {
 	EH_SIGNAL(NOP);
 	EH_CFI(DEF_CFA_OFFSET, 24);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	/* One byte before begins another function. */
-	WORD(0x00) = scene_function(&self->scene, 1);
+	WORD(0x00) = synth_function(&self->synth, 1);
 	WORD(0x18) = RETURN(2);
-	EXPECT_CALLERS(scene_function(&self->scene, 1), RETURN(2));
+	EXPECT_CALLERS(synth_function(&self->synth, 1), RETURN(2));
 }
 
 /* --- What is not supported --- */
 
-TEST_F(scene, unsupported)
+TEST_F(synth, unsupported)
 {
 	EH_CFI(DEF_CFA_EXPRESSION, 2, 0x77, 8);		/* an expression that adds only */
 	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x77, 8, 0x94);		/* or reads less than a word */
 	EH_CFI(DEF_CFA, RSP, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	WORD(0x08) = RETURN(3);
-	REGS.ip = scene_function(&self->scene, 1);
-	memcpy((void *)REGS.ip, scene_code, sizeof(scene_code));
+	REGS.ip = synth_function(&self->synth, 1);
+	memcpy((void *)REGS.ip, synth_code, sizeof(synth_code));
 	EXPECT_NO_CALLERS();
 	EXPECT_END(RULE);
-	EXPECT_STREQ("good", state_of(&self->scene.ranges));
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 	/* Others are as good as before. */
-	REGS.ip = scene_function(&self->scene, 2);
-	memcpy((void *)REGS.ip, scene_code, sizeof(scene_code));
+	REGS.ip = synth_function(&self->synth, 2);
+	memcpy((void *)REGS.ip, synth_code, sizeof(synth_code));
 	EXPECT_CALLERS(RETURN(3));
 	EXPECT_END(COMPLETE);
 }
 
 /* A frame pointer may still lead on. */
-TEST_F(scene, unsupported_and_a_frame_pointer)
+TEST_F(synth, unsupported_and_a_frame_pointer)
 {
 	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x77, 8, 0x94);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	REGS.bp = AT(0x100);
 	WORD(0x108) = RETURN(1);
 	EXPECT_CALLERS(RETURN(1));
-	EXPECT_TRUE(self->scene.chain.guessed);
+	EXPECT_TRUE(self->synth.chain.guessed);
 }
 
 /* --- Two tables --- */
@@ -333,19 +340,19 @@ TEST_F(scene, unsupported_and_a_frame_pointer)
  * Make another table for the same text, of SFrame, which knows the first function.
  * By it that is called by the second, by the other table by the third.
  */
-static struct unwind_table add_sframe(struct _test_data_scene *self)
+static struct unwind_table add_sframe(struct _test_data_synth *self)
 {
-	struct scene *scene = &self->scene;
-	struct hand_table *table = (struct hand_table *)(scene->table + SCENE_TABLE - PAGE);
-	struct unwind_table sframe = ranges(scene->text, SCENE_TEXT, table, PAGE);
+	struct synth *synth = &self->synth;
+	struct hand_table *table = (struct hand_table *)(synth->table + SYNTH_TABLE - PAGE);
+	struct unwind_table sframe = ranges(synth->text, SYNTH_TEXT, table, PAGE);
 
-	*table = table_for(table, scene->text);
+	*table = table_for(table, synth->text);
 	table->index[0].size = FUNCTION_SIZE;
 	table->row_cfa = 16;
 	/* What .eh_frame has ends before. */
-	do_unregister(&scene->ranges);
-	scene->ranges.table_end = sframe.table_start;
-	do_register(&scene->ranges);
+	do_unregister(&synth->ranges);
+	synth->ranges.table_end = sframe.table_start;
+	do_register(&synth->ranges);
 
 	EH_CFI(NOP);
 	EH_CFI(DEF_CFA_OFFSET, 24);
@@ -357,14 +364,14 @@ static struct unwind_table add_sframe(struct _test_data_scene *self)
 	return sframe;
 }
 
-TEST_F(scene, sframe_is_asked_first)
+TEST_F(synth, sframe_is_asked_first)
 {
 	struct unwind_table sframe = add_sframe(self), all[4];
 
 	EXPECT_CALLERS(RETURN(2));
 	ASSERT_EQ(0, do_register(&sframe));
 	EXPECT_EQ(-EEXIST, do_register(&sframe));
-	EXPECT_EQ(-EEXIST, do_register(&self->scene.ranges));
+	EXPECT_EQ(-EEXIST, do_register(&self->synth.ranges));
 	/* The first function by the one, the others by the other. */
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	EXPECT_END(COMPLETE);
@@ -374,8 +381,8 @@ TEST_F(scene, sframe_is_asked_first)
 	EXPECT_EQ(0, all[0].header);
 	EXPECT_TRUE(same_ranges(&sframe, &all[0]));
 	EXPECT_EQ(UNWIND_TABLE_EH_FRAME, all[1].format);
-	EXPECT_EQ(self->scene.ranges.header, all[1].header);
-	EXPECT_TRUE(same_ranges(&self->scene.ranges, &all[1]));
+	EXPECT_EQ(self->synth.ranges.header, all[1].header);
+	EXPECT_TRUE(same_ranges(&self->synth.ranges, &all[1]));
 	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(UNWIND_TABLE_GOOD, all[i].state);
 		EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, all[i].origin);
@@ -386,13 +393,13 @@ TEST_F(scene, sframe_is_asked_first)
 	EXPECT_EQ(-ENOENT, do_unregister(&sframe));
 	EXPECT_CALLERS(RETURN(2));
 	ASSERT_EQ(0, do_register(&sframe));
-	ASSERT_EQ(0, do_unregister(&self->scene.ranges));
+	ASSERT_EQ(0, do_unregister(&self->synth.ranges));
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_END(NO_INFO);
 	EXPECT_EQ(1, tables_count());
 }
 
-TEST_F(scene, one_is_unmapped)
+TEST_F(synth, one_is_unmapped)
 {
 	struct unwind_table sframe = add_sframe(self);
 	int status;
@@ -419,12 +426,12 @@ TEST_F(scene, one_is_unmapped)
 	EXPECT_EQ(-ENOENT, do_unregister(&sframe));
 	EXPECT_CALLERS(RETURN(2));
 	EXPECT_END(COMPLETE);
-	ASSERT_EQ(0, munmap((void *)self->scene.ranges.table_start, PAGE));
+	ASSERT_EQ(0, munmap((void *)self->synth.ranges.table_start, PAGE));
 	EXPECT_EQ(0, tables_count());
-	EXPECT_EQ(-ENOENT, do_unregister(&self->scene.ranges));
+	EXPECT_EQ(-ENOENT, do_unregister(&self->synth.ranges));
 }
 
-TEST_F(scene, a_malformed_one_goes_alone)
+TEST_F(synth, malformed_table_disabled_alone)
 {
 	struct unwind_table sframe = add_sframe(self);
 
@@ -433,19 +440,19 @@ TEST_F(scene, a_malformed_one_goes_alone)
 	EXPECT_CALLERS(RETURN(2));
 	EXPECT_END(COMPLETE);
 	EXPECT_STREQ(VERSION_STATE, state_of(&sframe));
-	EXPECT_STREQ("good", state_of(&self->scene.ranges));
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 
 	/* The other way round. */
 	((struct hand_table *)sframe.table_start)->version = 3;
 	ASSERT_EQ(0, do_update(&sframe));
-	eh_header(&self->scene)->version = 2;
+	eh_header(&self->synth)->version = 2;
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_END(MALFORMED);
 	EXPECT_STREQ("good", state_of(&sframe));
-	EXPECT_STREQ("disabled:version@0x80", state_of(&self->scene.ranges));
+	EXPECT_STREQ("disabled:version@0x80", state_of(&self->synth.ranges));
 }
 
-TEST_F(scene, an_administrator_switches_it_off)
+TEST_F(synth, sysctl_off)
 {
 	struct unwind_table sframe = add_sframe(self);
 	long was = read_number(SWITCH);
@@ -471,8 +478,8 @@ TEST_F(scene, an_administrator_switches_it_off)
 
 /* Break the table of one function, be sampled, and see what is said about it. */
 #define EXPECT_REFUSED(state, change) do {				\
-	struct eh_header *header = eh_header(&self->scene);		\
-	unsigned char *cie = self->scene.table;				\
+	struct eh_header *header = eh_header(&self->synth);		\
+	unsigned char *cie = self->synth.table;				\
 	struct eh_fde *fde;						\
 									\
 	EH_NO_RULES();							\
@@ -483,10 +490,10 @@ TEST_F(scene, an_administrator_switches_it_off)
 	change;								\
 	EXPECT_NO_CALLERS();						\
 	EXPECT_END(MALFORMED);						\
-	EXPECT_STREQ(state, state_of(&self->scene.ranges));		\
+	EXPECT_STREQ(state, state_of(&self->synth.ranges));		\
 } while (0)
 
-TEST_F(scene, refused)
+TEST_F(synth, refused)
 {
 	WORD(0x00) = RETURN(1);
 	EXPECT_REFUSED("disabled:version@0x80", header->version = 2);
@@ -494,13 +501,13 @@ TEST_F(scene, refused)
 	EXPECT_REFUSED("disabled:index-encoding@0x83", header->index_encoding = 0x33);
 	/* More than there can be: the table ends before. */
 	EXPECT_REFUSED("disabled:layout@0x84", header->count = -1);
-	EXPECT_REFUSED("disabled:layout@0x84", header->count = SCENE_TABLE / 8);
-	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = SCENE_TABLE);
+	EXPECT_REFUSED("disabled:layout@0x84", header->count = SYNTH_TABLE / 8);
+	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = SYNTH_TABLE);
 	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = -EH_HEADER - 1);
 	/* Lengths that wrap, or are of another kind. */
 	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 0xffffffff);
 	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 0xfffffff0);
-	EXPECT_REFUSED("disabled:length@0x28c", fde->length = SCENE_TABLE);
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = SYNTH_TABLE);
 	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 3);
 	EXPECT_REFUSED("disabled:not-fde@0x28c", fde->length = 0);
 	EXPECT_REFUSED("disabled:not-fde@0x28c", fde->cie = 0);
@@ -519,85 +526,85 @@ TEST_F(scene, refused)
 }
 
 /* An index that is not sorted, where a search sees it. */
-TEST_F(scene, unsorted)
+TEST_F(synth, unsorted)
 {
-	struct eh_header *header = eh_header(&self->scene);
+	struct eh_header *header = eh_header(&self->synth);
 
 	for (int i = 0; i < 8; i++)
 		EH_CFI(NOP);
 	header->index[4].start = header->index[0].start;
 	header->index[2].start = header->index[7].start;
 	WORD(0x00) = RETURN(1);
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(0, strncmp("disabled:", state_of(&self->scene.ranges), 9));
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(0, strncmp("disabled:", state_of(&self->synth.ranges), 9));
 }
 
 /*
  * The longest program that there is room for; frames of a word, all in it, and few of
  * the same address, which would be looked up once.
  */
-TEST_F(scene, the_longest_programs)
+TEST_F(synth, the_longest_programs)
 {
-	static unsigned char program[SCENE_TABLE - EH_FDES - PAGE];
-	unsigned long *stack = (unsigned long *)self->scene.stack;
+	static unsigned char program[SYNTH_TABLE - EH_FDES - PAGE];
+	unsigned long *stack = (unsigned long *)self->synth.stack;
 
 	/* Advances by nothing. */
 	memset(program, ADVANCE(0), sizeof(program));
 	EH_CFI(NOP);
-	eh_add(&self->scene, EH_CIE, program, sizeof(program));
+	eh_add(&self->synth, EH_CIE, program, sizeof(program));
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
-		stack[i] = scene_function(&self->scene, 1) + 1 + i % (FUNCTION_SIZE - 1);
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(2, self->scene.chain.nr);
+		stack[i] = synth_function(&self->synth, 1) + 1 + i % (FUNCTION_SIZE - 1);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(2, self->synth.chain.nr);
 	EXPECT_END(BUDGET);
 
 	/* With a shorter one it gets further, and another stack has as much as before. */
 	for (int i = 0; i < 2; i++) {
 		EH_NO_RULES();
 		EH_CFI(NOP);
-		eh_add(&self->scene, EH_CIE, program, 20000);
-		EXPECT_EQ(NULL, scene_sample(&self->scene));
-		EXPECT_LT(4, self->scene.chain.nr);
-		EXPECT_GT(32, self->scene.chain.nr);
+		eh_add(&self->synth, EH_CIE, program, 20000);
+		EXPECT_EQ(NULL, synth_sample(&self->synth));
+		EXPECT_LT(4, self->synth.chain.nr);
+		EXPECT_GT(32, self->synth.chain.nr);
 		EXPECT_END(BUDGET);
 	}
 	/* One that knows what these have found out gets further still, in the end to the end. */
-	for (unsigned int i = 0, last = self->scene.chain.nr; i < 32; i++) {
-		EXPECT_EQ(NULL, scene_sample_again(&self->scene));
-		if (self->scene.chain.end != PERF_CALLCHAIN_END_BUDGET)
+	for (unsigned int i = 0, last = self->synth.chain.nr; i < 32; i++) {
+		EXPECT_EQ(NULL, synth_sample_again(&self->synth));
+		if (self->synth.chain.end != PERF_CALLCHAIN_END_BUDGET)
 			break;
-		EXPECT_LT(last, self->scene.chain.nr);
-		last = self->scene.chain.nr;
+		EXPECT_LT(last, self->synth.chain.nr);
+		last = self->synth.chain.nr;
 	}
-	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 	EXPECT_END(DEPTH);
 	EH_NO_RULES();
 	EH_CFI(NOP);
 	EH_CFI(NOP);
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 	EXPECT_END(DEPTH);
 }
 
-TEST_F(scene, states_without_end)
+TEST_F(synth, states_without_end)
 {
 	static unsigned char program[65536];
 
 	memset(program, REMEMBER, sizeof(program));
-	eh_add(&self->scene, EH_CIE, program, sizeof(program));
+	eh_add(&self->synth, EH_CIE, program, sizeof(program));
 	WORD(0x00) = RETURN(1);
 	EXPECT_NO_CALLERS();
 	EXPECT_END(RULE);
-	EXPECT_STREQ("good", state_of(&self->scene.ranges));
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 }
 
-TEST_F_TIMEOUT(scene, a_table_that_changes, 600)
+TEST_F_TIMEOUT(synth, a_table_that_changes, 600)
 {
 	struct changing changing = {
-		.scene = &self->scene, .frames = MOST_FRAMES, .len = EH_FDES + 128,
+		.synth = &self->synth, .frames = MOST_FRAMES, .len = EH_FDES + 128,
 		.header = EH_HEADER, .header_len = 8,
 	};
-	unsigned long *stack = (unsigned long *)self->scene.stack;
+	unsigned long *stack = (unsigned long *)self->synth.stack;
 
 	EH_CFI(NOP);
 	EH_CFI(NOP);
@@ -607,15 +614,15 @@ TEST_F_TIMEOUT(scene, a_table_that_changes, 600)
 	EXPECT_LT(0, changing.whole);
 	EXPECT_LT(changing.whole, changing.samples);
 	EXPECT_LT(0, changing.writes);
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 }
 
 /* --- The call --- */
 
-TEST_F(scene, headers_are_in_their_tables)
+TEST_F(synth, headers_are_in_their_tables)
 {
-	struct unwind_table table = self->scene.ranges;
+	struct unwind_table table = self->synth.ranges;
 
 	ASSERT_EQ(0, do_unregister(&table));
 	table.header = 0;
@@ -626,7 +633,7 @@ TEST_F(scene, headers_are_in_their_tables)
 	EXPECT_EQ(-EINVAL, do_register(&table));
 	/* Its bytes are not looked at. */
 	table.header = table.table_end - 1;
-	self->scene.ranges.header = table.header;
+	self->synth.ranges.header = table.header;
 	EXPECT_EQ(0, do_register(&table));
 	EXPECT_NO_CALLERS();
 	EXPECT_STREQ("disabled:truncated@0x200000", state_of(&table));

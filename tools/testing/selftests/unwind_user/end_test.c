@@ -3,21 +3,28 @@
  * How stacks end, each way there is, as a perf record says it, a trace event, and
  * the counters of all.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "scene_fixture.h"
+#include "synth_fixture.h"
+#include "compat_calls.h"
 #include "hostile.h"
 
 #define COUNTERS	"/sys/kernel/debug/unwind_user/ends"
 /* As many frames as a stack can have. */
 #define MOST_FRAMES	510
 
-#define CHAIN	(self->scene.chain)
+#define CHAIN	(self->synth.chain)
 
 /* How the stack ends of which the callers were looked at last. */
 #define EXPECT_END(how, by_frame_pointer) do {				\
@@ -27,7 +34,7 @@
 
 /* --- Complete --- */
 
-TEST_F(scene, complete)
+TEST_F(synth, complete)
 {
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
@@ -42,30 +49,30 @@ TEST_F(scene, complete)
 }
 
 /* Functions from the first without a rule on are known by frame pointers. */
-static void chain_of_frame_pointers(struct scene *scene)
+static void chain_of_frame_pointers(struct synth *synth)
 {
-	unsigned long *stack = (unsigned long *)scene->stack;
+	unsigned long *stack = (unsigned long *)synth->stack;
 
-	scene_no_rules(scene);
-	scene_rule(scene, BY_SP(8));
-	scene->frame.regs.bp = (unsigned long)&stack[0x10];
-	stack[0] = scene_return(scene, 1);
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth->frame.regs.bp = (unsigned long)&stack[0x10];
+	stack[0] = synth_return(synth, 1);
 	stack[0x10] = (unsigned long)&stack[0x20];
-	stack[0x11] = scene_return(scene, 2);
+	stack[0x11] = synth_return(synth, 2);
 	stack[0x20] = 0;
-	stack[0x21] = scene_return(scene, 3);
+	stack[0x21] = synth_return(synth, 3);
 }
 
 /* Where a frame pointer has led, 0 is a number like any other. */
-TEST_F(scene, no_end_by_frame_pointers)
+TEST_F(synth, no_end_by_frame_pointers)
 {
-	chain_of_frame_pointers(&self->scene);
+	chain_of_frame_pointers(&self->synth);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 	EXPECT_END(NO_INFO, true);
 }
 
 /* Rules keep track of it: whoever starts a thread clears it. */
-TEST_F(scene, complete_by_rules)
+TEST_F(synth, complete_by_rules)
 {
 	RULE(BY_SP(8));
 	RULE(BY_SP(16, -16));
@@ -88,7 +95,7 @@ TEST_F(scene, complete_by_rules)
 
 /* --- Incomplete --- */
 
-TEST_F(scene, no_information)
+TEST_F(synth, no_information)
 {
 	/* Nothing but registers, and they say nothing. */
 	REGS.bp = 0;
@@ -126,24 +133,24 @@ TEST_F(scene, no_information)
 	EXPECT_END(NO_INFO, false);
 }
 
-TEST_F(scene, fault_of_the_table)
+TEST_F(synth, fault_of_the_table)
 {
 	RULE(OUTERMOST);
 	REGS.bp = 0;
 	/* As nothing is known of the table yet, it has to be read. */
-	ASSERT_EQ(0, mprotect(self->scene.table, SCENE_TABLE, PROT_NONE));
-	scene_enter(&self->scene.frame);
-	EXPECT_EQ(NULL, sampler_chain(&self->scene.sampler, &CHAIN));
+	ASSERT_EQ(0, mprotect(self->synth.table, SYNTH_TABLE, PROT_NONE));
+	synth_enter(&self->synth.frame);
+	EXPECT_EQ(NULL, sampler_chain(&self->synth.sampler, &CHAIN));
 	EXPECT_EQ(1, CHAIN.nr);
 	EXPECT_END(FAULT, false);
 	/* It is not lost. */
-	ASSERT_EQ(0, mprotect(self->scene.table, SCENE_TABLE, PROT_READ | PROT_WRITE));
+	ASSERT_EQ(0, mprotect(self->synth.table, SYNTH_TABLE, PROT_READ | PROT_WRITE));
 	EXPECT_NO_CALLERS();
 	EXPECT_END(COMPLETE, false);
 }
 
 /* A stack whose next page is beyond the end of its file. */
-TEST_F(scene, fault_of_the_stack)
+TEST_F(synth, fault_of_the_stack)
 {
 	int fd = syscall(__NR_memfd_create, "stack", 0);
 	unsigned char *stack;
@@ -165,17 +172,17 @@ TEST_F(scene, fault_of_the_stack)
 	EXPECT_END(COMPLETE, false);
 }
 
-TEST_F(scene, malformed)
+TEST_F(synth, malformed)
 {
 	RULE(BY_SP(8));
 	REGS.bp = 0;
 	WORD(0x00) = RETURN(1);
-	self->scene.table[2] = 9;	/* the version */
+	self->synth.table[2] = 9;	/* the version */
 	EXPECT_NO_CALLERS();
 	EXPECT_END(MALFORMED, false);
 	/* It is known by now. */
-	scene_enter(&self->scene.frame);
-	EXPECT_EQ(NULL, sampler_chain(&self->scene.sampler, &CHAIN));
+	synth_enter(&self->synth.frame);
+	EXPECT_EQ(NULL, sampler_chain(&self->synth.sampler, &CHAIN));
 	EXPECT_END(MALFORMED, false);
 
 	/* A guess helps, as far as it goes. */
@@ -186,9 +193,9 @@ TEST_F(scene, malformed)
 	EXPECT_END(MALFORMED, true);
 }
 
-TEST_F(scene, bad_frame)
+TEST_F(synth, bad_frame)
 {
-	unsigned char *restorer = self->scene.text + 20 * FUNCTION_SIZE;
+	unsigned char *restorer = self->synth.text + 20 * FUNCTION_SIZE;
 
 	REGS.bp = AT(0x80);
 	WORD(0x80) = 0;
@@ -207,7 +214,7 @@ TEST_F(scene, bad_frame)
 	EXPECT_NO_CALLERS();
 	EXPECT_END(BAD_FRAME, false);
 	NO_RULES();
-	RULE(BY_SP(SCENE_STACK + 8));
+	RULE(BY_SP(SYNTH_STACK + 8));
 	EXPECT_NO_CALLERS();
 	EXPECT_END(BAD_FRAME, false);
 	NO_RULES();
@@ -220,28 +227,28 @@ TEST_F(scene, bad_frame)
 	RULE(BY_SP(8));
 	memcpy(restorer, restorer_code, sizeof(restorer_code));
 	WORD(0x00) = (unsigned long)restorer;
-	scene_signal((void *)AT(0x08), 0, AT(0x500), 0);
+	synth_signal((void *)AT(0x08), 0, AT(0x500), 0);
 	EXPECT_CALLERS((unsigned long)restorer);
 	EXPECT_END(BAD_FRAME, false);
 }
 
-TEST_F(scene, depth)
+TEST_F(synth, depth)
 {
 	/* A row without words, behind the function that all other frames are of. */
 	static const unsigned char outermost[] = { 1, 0, 0, 0, 0, 0, 0 };
 	const unsigned long behind = 1 + MAX_CHAIN / FUNCTION_SIZE + 1;
-	unsigned long *stack = (unsigned long *)self->scene.stack;
+	unsigned long *stack = (unsigned long *)self->synth.stack;
 
-	hostile_frames(&self->scene);
-	scene_add(&self->scene, behind * FUNCTION_SIZE, FUNCTION_SIZE, outermost,
+	hostile_frames(&self->synth);
+	synth_add(&self->synth, behind * FUNCTION_SIZE, FUNCTION_SIZE, outermost,
 		  sizeof(outermost));
-	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	ASSERT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
 	EXPECT_END(DEPTH, false);
 
 	/* One that just fits is complete, */
 	stack[MOST_FRAMES - 2] = RETURN(behind);
-	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	ASSERT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
 	EXPECT_EQ(RETURN(behind), CHAIN.ips[MOST_FRAMES - 1]);
 	EXPECT_END(COMPLETE, false);
@@ -249,44 +256,20 @@ TEST_F(scene, depth)
 	/* and one frame more does not fit. */
 	stack[MOST_FRAMES - 2] = RETURN(1);
 	stack[MOST_FRAMES - 1] = RETURN(behind);
-	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	ASSERT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
 	EXPECT_END(DEPTH, false);
 }
 
-TEST_F(scene, budget)
+TEST_F(synth, budget)
 {
-	ASSERT_EQ(NULL, hostile_rows(&self->scene));
-	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	ASSERT_EQ(NULL, hostile_rows(&self->synth));
+	ASSERT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(2, CHAIN.nr);
 	EXPECT_END(BUDGET, false);
 }
 
-/* Touch a page in code of 32 bits; all that it uses is below 4 GiB. */
-void touch_in_32_bits(unsigned int code, unsigned int stack);
-asm("	.text\n"
-"	.globl	touch_in_32_bits\n"
-"	.type	touch_in_32_bits, @function\n"
-"touch_in_32_bits:\n"
-"	push	%rbp\n"
-"	push	%rbx\n"
-"	mov	%rsp, %rbx\n"
-"	mov	%rbx, 8(%rsi)\n"	/* for the way back */
-"	lea	1f(%rip), %rax\n"
-"	mov	%rax, (%rsi)\n"
-"	mov	%esi, %esp\n"
-"	xor	%ebp, %ebp\n"
-"	pushq	$0x23\n"
-"	mov	%edi, %eax\n"
-"	push	%rax\n"
-"	lretq\n"
-"1:	mov	8(%rsi), %rsp\n"
-"	pop	%rbx\n"
-"	pop	%rbp\n"
-"	ret\n"
-"	.size	touch_in_32_bits, . - touch_in_32_bits\n");
-
-TEST_F(scene, unsupported)
+TEST_F(synth, unsupported)
 {
 	/* mov 16(%esi), %eax; mov (%eax), %eax; ljmp $0x33, $back */
 	static const unsigned char code[] = {
@@ -310,12 +293,12 @@ TEST_F(scene, unsupported)
 	memcpy(low + 0x100, back, sizeof(back));
 	stack[2] = (unsigned long)low + 3 * PAGE;
 
-	sampler_close(&self->scene.sampler);
-	ASSERT_EQ(0, sampler_open_stacks(&self->scene.sampler, attr));
-	ASSERT_EQ(0, ioctl(self->scene.sampler.fd, PERF_EVENT_IOC_ENABLE, 0));
+	sampler_close(&self->synth.sampler);
+	ASSERT_EQ(0, sampler_open_stacks(&self->synth.sampler, attr));
+	ASSERT_EQ(0, ioctl(self->synth.sampler.fd, PERF_EVENT_IOC_ENABLE, 0));
 	touch_in_32_bits((unsigned long)low, (unsigned long)stack);
-	ASSERT_EQ(0, ioctl(self->scene.sampler.fd, PERF_EVENT_IOC_DISABLE, 0));
-	ASSERT_EQ(NULL, sampler_chain(&self->scene.sampler, &CHAIN));
+	ASSERT_EQ(0, ioctl(self->synth.sampler.fd, PERF_EVENT_IOC_DISABLE, 0));
+	ASSERT_EQ(NULL, sampler_chain(&self->synth.sampler, &CHAIN));
 	ASSERT_EQ(1, CHAIN.nr);
 	EXPECT_EQ((unsigned long)low + 3, CHAIN.ips[0]);
 	EXPECT_END(UNSUPPORTED, false);
@@ -340,7 +323,7 @@ static long counted(const char *what)
 	return found;
 }
 
-TEST_F(scene, counters)
+TEST_F(synth, counters)
 {
 	long complete = counted("complete"), malformed = counted("malformed");
 	long guessed = counted("guessed"), depth = counted("depth");
@@ -356,7 +339,7 @@ TEST_F(scene, counters)
 	EXPECT_LE(complete + 10, counted("complete"));
 	EXPECT_EQ(malformed, counted("malformed"));
 
-	self->scene.table[2] = 9;
+	self->synth.table[2] = 9;
 	REGS.bp = AT(0x80);
 	WORD(0x80) = 0;
 	WORD(0x88) = RETURN(2);
@@ -376,7 +359,7 @@ static int go_to_cpu(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
-TEST_F(scene, counters_of_all_cpus)
+TEST_F(synth, counters_of_all_cpus)
 {
 	long all;
 
@@ -384,7 +367,7 @@ TEST_F(scene, counters_of_all_cpus)
 		SKIP(return, "no " COUNTERS);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "one CPU");
-	self->scene.table[2] = 9;
+	self->synth.table[2] = 9;
 	REGS.bp = AT(0x80);
 	WORD(0x80) = 0;
 	WORD(0x88) = RETURN(2);
@@ -479,7 +462,7 @@ static long event_id(void)
 	return id;
 }
 
-TEST_F(scene, trace_event)
+TEST_F(synth, trace_event)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT,
@@ -505,12 +488,12 @@ TEST_F(scene, trace_event)
 	EXPECT_EQ(0, event.guessed);
 	/* The second stack asks no table. */
 	EXPECT_EQ(0, event.lookups);
-	ASSERT_EQ(NULL, scene_sample(&self->scene));
+	ASSERT_EQ(NULL, synth_sample(&self->synth));
 	ASSERT_EQ(1, events_in(&sampler, &event));
 	EXPECT_EQ(2, event.lookups);
 	EXPECT_EQ(1, event.caller_lookups);
 
-	chain_of_frame_pointers(&self->scene);
+	chain_of_frame_pointers(&self->synth);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 	ASSERT_EQ(2, events_in(&sampler, &event));
 	EXPECT_EQ(4, event.frames);
@@ -522,7 +505,7 @@ TEST_F(scene, trace_event)
 }
 
 /* A sample of that event asks for the stack that was just taken: it ends. */
-TEST_F(scene, trace_event_with_stacks)
+TEST_F(synth, trace_event_with_stacks)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .sample_period = 1 };
 	struct sampler other = {};
@@ -531,12 +514,12 @@ TEST_F(scene, trace_event_with_stacks)
 	ASSERT_LT(0, id);
 	attr.config = id;
 	RULE(OUTERMOST);
-	sampler_close(&self->scene.sampler);
-	ASSERT_EQ(0, sampler_open_stacks(&self->scene.sampler, attr));
+	sampler_close(&self->synth.sampler);
+	ASSERT_EQ(0, sampler_open_stacks(&self->synth.sampler, attr));
 	/* There is one when a stack is taken for another. */
 	ASSERT_EQ(0, sampler_open(&other));
-	scene_enter(&self->scene.frame);
-	EXPECT_EQ(NULL, sampler_chain(&self->scene.sampler, &CHAIN));
+	synth_enter(&self->synth.frame);
+	EXPECT_EQ(NULL, sampler_chain(&self->synth.sampler, &CHAIN));
 	EXPECT_EQ(1, CHAIN.nr);
 	EXPECT_END(COMPLETE, false);
 	sampler_close(&other);

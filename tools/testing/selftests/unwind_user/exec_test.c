@@ -3,11 +3,22 @@
  * What exec registers, with programs that are made here. They are stopped
  * before their first instruction, and looked at.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
+#include "compat_calls.h"
 #include "program.h"
 
 /* What this program is told to say what it has registered itself, as its status. */
@@ -40,16 +51,16 @@ FIXTURE_TEARDOWN(exec)
 /* What a program has when it starts: the number of lines, or a negative errno. */
 static int lines_of(struct line *lines, const char *path, const void *headers, size_t size)
 {
-	int ret = write_program(path, headers, size);
+	int ret = program_write(path, headers, size);
 	pid_t pid;
 
 	if (ret)
 		return ret;
-	pid = start(path);
+	pid = program_start(path);
 	if (pid < 0)
 		return pid;
 	ret = proc_lines(pid, lines, 8);
-	end(pid);
+	program_end(pid);
 	return ret;
 }
 
@@ -65,18 +76,18 @@ static bool is_segment(const struct line *line, unsigned long base, unsigned lon
 	       !strcmp(line->path, path);
 }
 
-TEST_F(exec, a_program_without_a_table)
+TEST_F(exec, program_without_table)
 {
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 
 	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 }
 
 TEST_F(exec, every_executable_segment)
 {
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 
-	add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_table(&headers, TABLES, TABLE_SIZE);
 	ASSERT_EQ(2, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES, self->program));
 	EXPECT_TRUE(is_segment(&self->lines[1], BASE, TEXT_2, TABLES, self->program));
@@ -89,12 +100,12 @@ TEST_F(exec, every_executable_segment)
 /* With another limit, how many tables a program of two segments has when it starts. */
 static int lines_with_limit(struct _test_data_exec *self, const char *limit)
 {
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 	long before = read_number(MAX_SYSCTL);
 	char text[24];
 	int ret;
 
-	add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_table(&headers, TABLES, TABLE_SIZE);
 	ret = write_string(MAX_SYSCTL, limit);
 	if (ret)
 		return ret;
@@ -137,7 +148,7 @@ static int status_with_limit(struct _test_data_exec *self, int limit)
 	const int element = BASE + TABLES + 256;
 	struct unwind_table table = ranges((void *)(BASE + TEXT_1), PAGE,
 					   (void *)(BASE + TABLES), TABLE_SIZE);
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 	long before = read_number(MAX_SYSCTL);
 	int fd, status = -1;
 	char text[24];
@@ -146,8 +157,8 @@ static int status_with_limit(struct _test_data_exec *self, int limit)
 	memcpy(code + 6, &option, sizeof(option));
 	memcpy(code + 11, &operation, sizeof(operation));
 	memcpy(code + 16, &element, sizeof(element));
-	add_table(&headers, TABLES, TABLE_SIZE);
-	if (write_program(self->program, &headers, sizeof(headers)))
+	program_add_table(&headers, TABLES, TABLE_SIZE);
+	if (program_write(self->program, &headers, sizeof(headers)))
 		return -1;
 	fd = open(self->program, O_WRONLY | O_CLOEXEC);
 	if (pwrite(fd, code, sizeof(code), PAGE) != sizeof(code) ||
@@ -196,50 +207,50 @@ static int is_present(pid_t pid, unsigned long address)
 	return len == sizeof(entry) ? entry >> 63 : -EIO;
 }
 
-TEST_F(exec, the_table_is_not_read)
+TEST_F(exec, table_not_read_at_exec)
 {
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 	pid_t pid;
 
-	add_table(&headers, TABLES, TABLE_SIZE);
-	ASSERT_EQ(0, write_program(self->program, &headers, sizeof(headers)));
-	pid = start(self->program);
+	program_add_table(&headers, TABLES, TABLE_SIZE);
+	ASSERT_EQ(0, program_write(self->program, &headers, sizeof(headers)));
+	pid = program_start(self->program);
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(2, proc_lines(pid, self->lines, 8));
 	EXPECT_EQ(0, is_present(pid, BASE + TABLES));
 	/* Who reads it makes it present. */
 	ptrace(PTRACE_PEEKDATA, pid, (void *)(BASE + TABLES), NULL);
 	EXPECT_EQ(1, is_present(pid, BASE + TABLES));
-	end(pid);
+	program_end(pid);
 }
 
-TEST_F(exec, the_first_table_counts)
+TEST_F(exec, first_table_counts)
 {
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 
-	add_table(&headers, TABLES + 200, TABLE_SIZE);
-	add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_table(&headers, TABLES + 200, TABLE_SIZE);
+	program_add_table(&headers, TABLES, TABLE_SIZE);
 	ASSERT_EQ(2, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES + 200, self->program));
 }
 
-TEST_F(exec, a_table_that_is_not_there)
+TEST_F(exec, table_outside_of_program)
 {
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 
-	add_table(&headers, TABLES + PAGE, TABLE_SIZE);
+	program_add_table(&headers, TABLES + PAGE, TABLE_SIZE);
 	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
-	headers = program(ET_EXEC);
-	add_table(&headers, TABLES, 0);
+	headers = program_make(ET_EXEC);
+	program_add_table(&headers, TABLES, 0);
 	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 }
 
-TEST_F(exec, a_program_anywhere)
+TEST_F(exec, position_independent_program)
 {
-	struct headers headers = program(ET_DYN);
+	struct headers headers = program_make(ET_DYN);
 	unsigned long base;
 
-	add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_table(&headers, TABLES, TABLE_SIZE);
 	ASSERT_EQ(2, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 	base = self->lines[0].table.text_start - TEXT_1;
 	EXPECT_NE(0, base);
@@ -251,18 +262,18 @@ TEST_F(exec, a_program_anywhere)
 static int with_interpreter(struct __test_metadata *_metadata, struct _test_data_exec *self,
 			    bool program_has, bool interpreter_has)
 {
-	struct headers headers = program(ET_EXEC), interpreter = program(ET_DYN);
+	struct headers headers = program_make(ET_EXEC), interpreter = program_make(ET_DYN);
 
 	if (program_has)
-		add_table(&headers, TABLES, TABLE_SIZE);
+		program_add_table(&headers, TABLES, TABLE_SIZE);
 	if (interpreter_has)
-		add_table(&interpreter, TABLES, TABLE_SIZE);
-	set_interpreter(&headers, self->interpreter);
-	EXPECT_EQ(0, write_program(self->interpreter, &interpreter, sizeof(interpreter)));
+		program_add_table(&interpreter, TABLES, TABLE_SIZE);
+	program_set_interpreter(&headers, self->interpreter);
+	EXPECT_EQ(0, program_write(self->interpreter, &interpreter, sizeof(interpreter)));
 	return lines_of(self->lines, self->program, &headers, sizeof(headers));
 }
 
-TEST_F(exec, the_interpreter)
+TEST_F(exec, interpreter)
 {
 	struct line *lines = self->lines;
 	unsigned long base;
@@ -284,16 +295,16 @@ TEST_F(exec, the_interpreter)
 }
 
 /* The same program as every_executable_segment has, of 32 bits. */
-TEST_F(exec, a_program_of_32_bits)
+TEST_F(exec, program_of_32_bits)
 {
 	struct {
 		struct elf32_hdr ehdr;
 		struct elf32_phdr phdrs[SEGMENTS + 2];
 	} narrow = {};
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 	pid_t pid;
 
-	add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_table(&headers, TABLES, TABLE_SIZE);
 	memcpy(narrow.ehdr.e_ident, headers.ehdr.e_ident, EI_NIDENT);
 	narrow.ehdr.e_ident[EI_CLASS] = ELFCLASS32;
 	narrow.ehdr.e_type = ET_EXEC;
@@ -315,39 +326,33 @@ TEST_F(exec, a_program_of_32_bits)
 		};
 	}
 
-	ASSERT_EQ(0, write_program(self->program, &narrow, sizeof(narrow)));
-	pid = start(self->program);
+	ASSERT_EQ(0, program_write(self->program, &narrow, sizeof(narrow)));
+	pid = program_start(self->program);
 	if (pid == -ENOEXEC)
 		SKIP(return, "this kernel has no programs of 32 bits");
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(0, proc_lines(pid, self->lines, 8));
-	end(pid);
+	program_end(pid);
 }
 
 /* --- System calls of other word sizes --- */
 
-/* As programs of 32 bits call. */
-static int int80(int number)
-{
-	int ret;
-
-	asm volatile("int $0x80" : "=a" (ret)
-		     : "a" (number), "b" (PR_UNWIND_TABLES), "c" (PR_UNWIND_TABLES_ENUMERATE),
-		       "d" (0), "S" (0), "D" (sizeof(struct unwind_table))
-		     : "memory", "r8", "r9", "r10", "r11");
-	return ret;
-}
-
 #define INT80_GETPID	20
 #define INT80_PRCTL	172
 
-TEST_F(exec, a_call_of_32_bits)
+static int enumerate_by_int80(void)
+{
+	return int80(INT80_PRCTL, PR_UNWIND_TABLES, PR_UNWIND_TABLES_ENUMERATE, 0, 0,
+		     sizeof(struct unwind_table));
+}
+
+TEST_F(exec, int80_call)
 {
 	pid_t pid = fork();
 	int status;
 
 	if (!pid)
-		_exit(int80(INT80_GETPID) == getpid() ? -int80(INT80_PRCTL) : 255);
+		_exit(int80(INT80_GETPID, 0, 0, 0, 0, 0) == getpid() ? -enumerate_by_int80() : 255);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	/* Without them, int $0x80 is a general protection fault. */
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
@@ -358,7 +363,7 @@ TEST_F(exec, a_call_of_32_bits)
 	EXPECT_LE(0, tables_count());
 }
 
-TEST_F(exec, a_call_of_x32)
+TEST_F(exec, x32_call)
 {
 	if (syscall(__X32_SYSCALL_BIT | __NR_getpid) != getpid())
 		SKIP(return, "this kernel has no calls of x32");
@@ -382,13 +387,13 @@ static int count_own(void)
 	return own;
 }
 
-TEST_F(exec, starts_without_what_was_registered)
+TEST_F(exec, exec_drops_registrations)
 {
-	struct place place;
+	struct layout layout;
 	pid_t pid;
 
-	ASSERT_EQ(0, place_make(&place));
-	ASSERT_EQ(0, do_register(&place.good));
+	ASSERT_EQ(0, layout_make(&layout));
+	ASSERT_EQ(0, do_register(&layout.good));
 	EXPECT_EQ(1, count_own());
 	pid = fork();
 	if (!pid) {
@@ -410,7 +415,7 @@ TEST_F(exec, starts_without_what_was_registered)
 		_exit(254);
 	}
 	EXPECT_TRUE(ended_well(pid));
-	EXPECT_TRUE(registered(&place.good));
+	EXPECT_TRUE(registered(&layout.good));
 }
 
 int main(int argc, char **argv)

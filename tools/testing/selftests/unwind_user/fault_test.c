@@ -3,9 +3,15 @@
  * Each operation with each allocation and each copy failing on its way: what is
  * registered afterwards is what the operation says, entirely.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "faults.h"
@@ -16,10 +22,10 @@
 
 FIXTURE(fault) {
 	/* What tests do things to: pages of its text, by the same table. */
-	struct place place;
+	struct layout layout;
 	struct unwind_table texts[PART_PAGES];
 	/* What they do not, and more of that, for trees of some size. */
-	struct place calm, crowd;
+	struct layout calm, crowd;
 	int crowded;
 	int fd;
 	/* What happened so far. */
@@ -37,11 +43,11 @@ FIXTURE_SETUP(fault)
 	if (error)
 		SKIP(return, NO_FAULTS, -error);
 	ASSERT_EQ(0, tables_count());
-	ASSERT_EQ(0, place_make(&self->place));
-	ASSERT_EQ(0, place_make(&self->calm));
-	ASSERT_EQ(0, place_make(&self->crowd));
+	ASSERT_EQ(0, layout_make(&self->layout));
+	ASSERT_EQ(0, layout_make(&self->calm));
+	ASSERT_EQ(0, layout_make(&self->crowd));
 	for (int i = 0; i < PART_PAGES; i++)
-		self->texts[i] = ranges(self->place.text + i * PAGE, PAGE, self->place.table,
+		self->texts[i] = ranges(self->layout.text + i * PAGE, PAGE, self->layout.table,
 					PAGE);
 }
 
@@ -336,13 +342,13 @@ TEST_F(fault, enumerate)
 /* The second text, on a page of its own. */
 static long unmap_text(struct _test_data_fault *self)
 {
-	return munmap(self->place.text + PAGE, PAGE) ? -errno : 0;
+	return munmap(self->layout.text + PAGE, PAGE) ? -errno : 0;
 }
 
 /* The same with other memory in its place. */
 static long replace_text(struct _test_data_fault *self)
 {
-	return mmap(self->place.text + PAGE, PAGE, PROT_READ | PROT_EXEC,
+	return mmap(self->layout.text + PAGE, PAGE, PROT_READ | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -errno : 0;
 }
 
@@ -434,7 +440,7 @@ TEST_F_TIMEOUT(fault, fork, 900)
 TEST_F_TIMEOUT(fault, fork_without_a_text, 900)
 {
 	start_with_all(_metadata, self);
-	ASSERT_EQ(0, madvise(self->place.text + PAGE, PAGE, MADV_DONTFORK));
+	ASSERT_EQ(0, madvise(self->layout.text + PAGE, PAGE, MADV_DONTFORK));
 	inherited = ALL & ~2;
 	fork_failing(_metadata, self);
 }
@@ -545,12 +551,12 @@ static struct sampler sampler;
 
 static long walk_text(struct _test_data_fault *self)
 {
-	return walk(&sampler, self->place.text);
+	return call_leaf(&sampler, self->layout.text);
 }
 
 /* Walks through the first text: where its stack goes on, and what is known then. */
 static void walk_failing(struct __test_metadata *_metadata, struct _test_data_fault *self,
-			 enum walk goes_on, __u32 state)
+			 enum leaf_stack goes_on, __u32 state)
 {
 	bool late = false, lost = false;
 	long ret;
@@ -565,7 +571,7 @@ static void walk_failing(struct __test_metadata *_metadata, struct _test_data_fa
 		ASSERT_TRUE(now == state || now == UNWIND_TABLE_UNCHECKED)
 			TH_LOG("state %u, fault %d", now, n);
 		late |= ret == goes_on && now == UNWIND_TABLE_UNCHECKED;
-		lost |= ret == WALK_LOST;
+		lost |= ret == LEAF_LOST;
 		ASSERT_EQ(0, do_update(&self->texts[0]));
 	}
 	EXPECT_EQ(goes_on, ret);
@@ -581,7 +587,7 @@ TEST_F(fault, walk)
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
-	walk_failing(_metadata, self, WALK_FOUND, UNWIND_TABLE_GOOD);
+	walk_failing(_metadata, self, LEAF_FOUND, UNWIND_TABLE_GOOD);
 }
 
 TEST_F(fault, walk_by_a_malformed_table)
@@ -591,8 +597,8 @@ TEST_F(fault, walk_by_a_malformed_table)
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
-	self->place.table->version = 2;
-	walk_failing(_metadata, self, WALK_LOST, UNWIND_TABLE_DISABLED);
+	self->layout.table->version = 2;
+	walk_failing(_metadata, self, LEAF_LOST, UNWIND_TABLE_DISABLED);
 }
 
 TEST_HARNESS_MAIN

@@ -4,15 +4,19 @@
  * copy, if only once either changes something; threads and children that share
  * memory have the same.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
 
 FIXTURE(family) {
-	struct place place, other;
+	struct layout layout, other;
 	struct unwind_table good, second;
 };
 
@@ -20,10 +24,10 @@ FIXTURE_SETUP(family)
 {
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	ASSERT_EQ(0, place_make(&self->place));
-	ASSERT_EQ(0, place_make(&self->other));
-	ASSERT_EQ(0, do_register(&self->place.good));
-	self->good = self->place.good;
+	ASSERT_EQ(0, layout_make(&self->layout));
+	ASSERT_EQ(0, layout_make(&self->other));
+	ASSERT_EQ(0, do_register(&self->layout.good));
+	self->good = self->layout.good;
 	self->second = self->other.good;
 }
 
@@ -48,7 +52,7 @@ TEST_F(family, fork)
 	EXPECT_FALSE(registered(&self->second));
 }
 
-TEST_F(family, what_the_parent_does_later)
+TEST_F(family, later_changes_by_parent)
 {
 	int go[2];
 	pid_t pid;
@@ -272,7 +276,7 @@ static void *do_work_in_thread(void *argument)
 	return NULL;
 }
 
-TEST_F(family, a_child_that_shares_memory)
+TEST_F(family, clone_with_shared_memory)
 {
 	struct work work = { &self->second, &self->good, -1 };
 	char *stack = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -303,7 +307,7 @@ TEST_F(family, threads)
 /* --- What one of two does that have the same --- */
 
 FIXTURE(change) {
-	struct place place, other, more;
+	struct layout layout, other, more;
 	struct unwind_table good;
 	long others;
 };
@@ -365,13 +369,13 @@ FIXTURE_SETUP(change)
 {
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	ASSERT_EQ(0, place_make(&self->place));
-	ASSERT_EQ(0, place_make(&self->other));
-	ASSERT_EQ(0, place_make(&self->more));
+	ASSERT_EQ(0, layout_make(&self->layout));
+	ASSERT_EQ(0, layout_make(&self->other));
+	ASSERT_EQ(0, layout_make(&self->more));
 	self->others = tables_count();
-	ASSERT_EQ(0, do_register(&self->place.good));
+	ASSERT_EQ(0, do_register(&self->layout.good));
 	ASSERT_EQ(0, do_register(&self->other.good));
-	self->good = self->place.good;
+	self->good = self->layout.good;
 }
 
 FIXTURE_TEARDOWN(change)
@@ -448,7 +452,7 @@ TEST_F(change, of_both)
 /* --- Memory that children do not get --- */
 
 FIXTURE(advice) {
-	struct place place, other;
+	struct layout layout, other;
 	unsigned char *start;
 	size_t len;
 };
@@ -475,11 +479,11 @@ FIXTURE_SETUP(advice)
 {
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	ASSERT_EQ(0, place_make(&self->place));
-	ASSERT_EQ(0, place_make(&self->other));
-	ASSERT_EQ(0, do_register(&self->place.good));
+	ASSERT_EQ(0, layout_make(&self->layout));
+	ASSERT_EQ(0, layout_make(&self->other));
+	ASSERT_EQ(0, do_register(&self->layout.good));
 	ASSERT_EQ(0, do_register(&self->other.good));
-	self->start = self->place.area + variant->first * PAGE;
+	self->start = self->layout.area + variant->first * PAGE;
 	self->len = (variant->end - variant->first) * PAGE;
 }
 
@@ -494,12 +498,12 @@ TEST_F(advice, fork)
 	ASSERT_EQ(0, madvise(self->start, self->len, variant->advice));
 	pid = fork();
 	if (!pid) {
-		EXPECT_EQ(variant->stays, registered(&self->place.good));
+		EXPECT_EQ(variant->stays, registered(&self->layout.good));
 		EXPECT_TRUE(registered(&self->other.good));
 		_exit(0);
 	}
 	EXPECT_TRUE(ended_well(pid));
-	EXPECT_TRUE(registered(&self->place.good));
+	EXPECT_TRUE(registered(&self->layout.good));
 	EXPECT_TRUE(registered(&self->other.good));
 }
 

@@ -4,17 +4,24 @@
  * in circles, change under it, or never arrive. RACE_SECONDS says how long those
  * tests take that have no end of their own.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
-#include "scene.h"
+#include "synth.h"
 #include "hostile.h"
 #include "changing.h"
 
@@ -24,7 +31,7 @@
 #define PATIENCE	60
 
 FIXTURE(hostile) {
-	struct scene scene;
+	struct synth synth;
 	/* The kernel's log, from now on. */
 	int log;
 };
@@ -38,7 +45,7 @@ FIXTURE_SETUP(hostile)
 		lseek(self->log, 0, SEEK_END);
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	error = -scene_make(&self->scene);
+	error = -synth_make(&self->synth);
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
@@ -67,35 +74,35 @@ FIXTURE_TEARDOWN(hostile)
 /* The walk ends when it has read more than programs have, not when it is through. */
 TEST_F(hostile, the_longest_functions)
 {
-	EXPECT_EQ(NULL, hostile_rows(&self->scene) ?: scene_sample(&self->scene));
-	EXPECT_EQ(2, self->scene.chain.nr);
-	EXPECT_EQ(hostile_rows_return(&self->scene, 1), self->scene.chain.ips[1]);
-	EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, self->scene.chain.end);
+	EXPECT_EQ(NULL, hostile_rows(&self->synth) ?: synth_sample(&self->synth));
+	EXPECT_EQ(2, self->synth.chain.nr);
+	EXPECT_EQ(hostile_rows_return(&self->synth, 1), self->synth.chain.ips[1]);
+	EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, self->synth.chain.end);
 
 	/* It is not spent for good: the next one has as much. */
-	hostile_frames(&self->scene);
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	hostile_frames(&self->synth);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 }
 
 TEST_F(hostile, the_longest_rows)
 {
-	hostile_long_rows(&self->scene);
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(2, self->scene.chain.nr);
-	EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, self->scene.chain.end);
+	hostile_long_rows(&self->synth);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(2, self->synth.chain.nr);
+	EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, self->synth.chain.end);
 }
 
 TEST_F(hostile, as_many_frames_as_there_can_be)
 {
-	hostile_frames(&self->scene);
+	hostile_frames(&self->synth);
 	/* Also as far as the kernel remembers them. */
 	for (int again = 0; again < 3; again++) {
-		EXPECT_EQ(NULL, again ? scene_sample_again(&self->scene) :
-				scene_sample(&self->scene));
-		EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
-		for (unsigned int i = 1; i < self->scene.chain.nr; i++)
-			EXPECT_EQ(hostile_frame(&self->scene, i - 1), self->scene.chain.ips[i]);
+		EXPECT_EQ(NULL, again ? synth_sample_again(&self->synth) :
+				synth_sample(&self->synth));
+		EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+		for (unsigned int i = 1; i < self->synth.chain.nr; i++)
+			EXPECT_EQ(hostile_frame(&self->synth, i - 1), self->synth.chain.ips[i]);
 	}
 }
 
@@ -122,25 +129,25 @@ TEST_F(hostile, frame_pointers_in_circles)
 /* A signal's frame may be anywhere, so its own frame may be its caller. */
 TEST_F(hostile, signal_frames_in_circles)
 {
-	unsigned long restorer = hostile_signals(&self->scene);
+	unsigned long restorer = hostile_signals(&self->synth);
 
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
-	for (unsigned int i = 1; i < self->scene.chain.nr; i++)
-		EXPECT_EQ(restorer, self->scene.chain.ips[i]);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+	for (unsigned int i = 1; i < self->synth.chain.nr; i++)
+		EXPECT_EQ(restorer, self->synth.chain.ips[i]);
 }
 
 /* The same with a handler that has a frame, and a restorer known by its mark. */
 TEST_F(hostile, handlers_in_circles)
 {
-	unsigned long restorer = scene_function(&self->scene, 2) + 1;
+	unsigned long restorer = synth_function(&self->synth, 2) + 1;
 
-	hostile_marked(&self->scene, 2);
+	hostile_marked(&self->synth, 2);
 	for (int marked = 1; marked >= 0; marked--) {
-		EXPECT_EQ(NULL, scene_sample(&self->scene));
-		EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
-		for (unsigned int i = 1; i < self->scene.chain.nr; i++)
-			EXPECT_EQ(i % 2 ? RETURN(1) : restorer, self->scene.chain.ips[i]);
+		EXPECT_EQ(NULL, synth_sample(&self->synth));
+		EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+		for (unsigned int i = 1; i < self->synth.chain.nr; i++)
+			EXPECT_EQ(i % 2 ? RETURN(1) : restorer, self->synth.chain.ips[i]);
 		/* By its code, and no mark. */
 		NO_RULES();
 		RULE(BY_SP(8));
@@ -153,27 +160,27 @@ TEST_F(hostile, handlers_in_circles)
 
 TEST_F_TIMEOUT(hostile, a_table_that_changes, 600)
 {
-	struct table_header *header = (struct table_header *)self->scene.table;
+	struct table_header *header = (struct table_header *)self->synth.table;
 	struct changing changing = {
-		.scene = &self->scene, .frames = MOST_FRAMES, .header_len = sizeof(*header),
+		.synth = &self->synth, .frames = MOST_FRAMES, .header_len = sizeof(*header),
 	};
 
 	/* All that is used of it. */
-	hostile_frames(&self->scene);
-	changing.len = sizeof(*header) + SCENE_ROWS + header->rows_len;
+	hostile_frames(&self->synth);
+	changing.len = sizeof(*header) + SYNTH_ROWS + header->rows_len;
 	EXPECT_EQ(NULL, changing_sample(&changing));
 	EXPECT_LT(0, changing.whole);
 	EXPECT_LT(changing.whole, changing.samples);
 	EXPECT_LT(0, changing.writes);
 	/* Nothing of that is left. */
-	EXPECT_EQ(NULL, scene_sample(&self->scene));
-	EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 }
 
 /* --- Memory that never arrives --- */
 
 struct late {
-	struct scene *scene;
+	struct synth *synth;
 	/* The page that is waited for. */
 	void *page;
 	char bytes[PAGE];
@@ -190,10 +197,10 @@ static void *walk_into(void *data)
 {
 	struct late *late = data;
 
-	if (sampler_open(&late->scene->sampler))
+	if (sampler_open(&late->synth->sampler))
 		late->error = "cannot sample";
 	else
-		late->error = scene_sample(late->scene);
+		late->error = synth_sample(late->synth);
 	__atomic_store_n(&late->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -233,12 +240,12 @@ static const char *start_waiting(struct late *late, pthread_t *thread)
 static const char *others_go_on(void)
 {
 	static struct sampler sampler;
-	struct place place;
+	struct layout layout;
 
-	if (sampler_open(&sampler) || place_make(&place) || do_register(&place.good) ||
-	    walk(&sampler, place.text) != WALK_FOUND || do_unregister(&place.good) ||
-	    do_register(&place.good) || munmap(place.area, PLACE_PAGES * PAGE) ||
-	    registered(&place.good))
+	if (sampler_open(&sampler) || layout_make(&layout) || do_register(&layout.good) ||
+	    call_leaf(&sampler, layout.text) != LEAF_FOUND || do_unregister(&layout.good) ||
+	    do_register(&layout.good) || munmap(layout.area, LAYOUT_PAGES * PAGE) ||
+	    registered(&layout.good))
 		return "others do not go on";
 	sampler_close(&sampler);
 	return NULL;
@@ -277,7 +284,7 @@ static void wait_a_while(struct late *late)
 		error = "cannot join";
 	if (!error)
 		error = late->error;
-	if (!error && late->scene->chain.nr != MOST_FRAMES)
+	if (!error && late->synth->chain.nr != MOST_FRAMES)
 		error = "stack is not complete";
 	if (error)
 		ksft_print_msg("%s\n", error);
@@ -311,14 +318,14 @@ TEST_F_TIMEOUT(hostile, a_page_that_never_arrives, 4 * PATIENCE)
 {
 	static struct late late;
 
-	hostile_frames(&self->scene);
-	late.scene = &self->scene;
+	hostile_frames(&self->synth);
+	late.synth = &self->synth;
 	for (int table = 0; table < 2; table++) {
 		int ready[2], status;
 		char byte;
 		pid_t pid;
 
-		late.page = table ? self->scene.table : self->scene.stack;
+		late.page = table ? self->synth.table : self->synth.stack;
 		ASSERT_EQ(0, pipe(ready));
 		pid = fork();
 		ASSERT_LE(0, pid);
@@ -336,8 +343,8 @@ TEST_F_TIMEOUT(hostile, a_page_that_never_arrives, 4 * PATIENCE)
 		}
 		/* Other processes are as they were. */
 		EXPECT_TRUE(can_be_sampled(pid));
-		EXPECT_EQ(NULL, scene_sample(&self->scene));
-		EXPECT_EQ(MOST_FRAMES, self->scene.chain.nr);
+		EXPECT_EQ(NULL, synth_sample(&self->synth));
+		EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 		EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
 
 		ASSERT_EQ(0, kill(pid, SIGKILL));
@@ -351,13 +358,13 @@ TEST_F_TIMEOUT(hostile, a_page_that_arrives_late, 4 * PATIENCE)
 {
 	static struct late late;
 
-	hostile_frames(&self->scene);
-	late.scene = &self->scene;
+	hostile_frames(&self->synth);
+	late.synth = &self->synth;
 	for (int table = 0; table < 2; table++) {
 		int status;
 		pid_t pid;
 
-		late.page = table ? self->scene.table : self->scene.stack;
+		late.page = table ? self->synth.table : self->synth.stack;
 		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid)

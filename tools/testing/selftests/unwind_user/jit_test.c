@@ -5,14 +5,21 @@
  *
  * JIT_SECONDS says how long that takes.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "jit.h"
@@ -376,7 +383,7 @@ TEST_F(jit, functions_in_order_take_few_calls)
 			ASSERT_EQ(0, unwind_jit_publish(self->region));
 			published++;
 		}
-		ASSERT_EQ(WALK_FOUND, walk(&self->sampler, leaf)) TH_LOG("function %u", i);
+		ASSERT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf)) TH_LOG("function %u", i);
 	}
 	EXPECT_EQ(published, count_of(counter) - before);
 	EXPECT_GE(5, published);
@@ -392,7 +399,7 @@ TEST_F(jit, functions_in_any_order_are_found_when_published)
 		ASSERT_LE(0, ret);
 		if (ret)
 			ASSERT_EQ(0, unwind_jit_publish(self->region));
-		ASSERT_EQ(WALK_FOUND, walk(&self->sampler, leaf)) TH_LOG("function %u", i);
+		ASSERT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf)) TH_LOG("function %u", i);
 	}
 }
 
@@ -401,23 +408,23 @@ TEST_F(jit, functions_that_ran_before)
 	unsigned char *first = leaf_at(self->code, 0), *second = leaf_at(self->code, 1);
 
 	/* Nothing is registered. */
-	EXPECT_EQ(WALK_LOST, walk(&self->sampler, first));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, first));
 	ASSERT_EQ(1, add_leaf(self->region, first));
-	EXPECT_EQ(WALK_LOST, walk(&self->sampler, first));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, first));
 	ASSERT_EQ(0, unwind_jit_publish(self->region));
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, first));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, first));
 
 	/* There is a table, which says nothing of it. */
-	EXPECT_EQ(WALK_LOST, walk(&self->sampler, second));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, second));
 	ASSERT_EQ(0, add_leaf(self->region, second));
 	ASSERT_EQ(0, unwind_jit_publish(self->region));
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, second));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, second));
 
 	/* And taken away again. */
 	ASSERT_EQ(1, unwind_jit_remove(self->region, first, 1));
 	ASSERT_EQ(0, unwind_jit_publish(self->region));
-	EXPECT_EQ(WALK_LOST, walk(&self->sampler, first));
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, second));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, first));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, second));
 }
 
 TEST_F(jit, downwards)
@@ -434,10 +441,10 @@ TEST_F(jit, downwards)
 		EXPECT_EQ(ret, i == 500 || i == 500 - 128 || i == 500 - 2 * 129);
 		if (ret)
 			ASSERT_EQ(0, unwind_jit_publish(region));
-		ASSERT_EQ(WALK_FOUND, walk(&self->sampler, leaf)) TH_LOG("function %d", i);
+		ASSERT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf)) TH_LOG("function %d", i);
 	}
 	unwind_jit_close(region);
-	EXPECT_EQ(WALK_LOST, walk(&self->sampler, self->code));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, self->code));
 }
 
 TEST_F(jit, memory_that_cannot_be_executed)
@@ -449,7 +456,7 @@ TEST_F(jit, memory_that_cannot_be_executed)
 	EXPECT_EQ(-EACCES, unwind_jit_publish(self->region));
 	ASSERT_EQ(0, mprotect(self->code, PAGE, PROT_READ | PROT_EXEC));
 	EXPECT_EQ(0, unwind_jit_publish(self->region));
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, leaf));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
 }
 
 /* A CIE and an FDE, whose function is to be filled in, and nothing more. */
@@ -488,19 +495,19 @@ TEST_F(jit, exception_frames)
 
 	len = unwind_jit_eh_frame_index(index, PAGE / 2, eh_frame, sizeof(*eh_frame));
 	ASSERT_EQ(32, len);
-	EXPECT_EQ(WALK_LOST, walk(&self->sampler, leaf));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, leaf));
 	ASSERT_EQ(0, unwind_jit_eh_frame_register(self->code, CODE_SIZE, table, PAGE, index));
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, leaf));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
 	EXPECT_EQ(-EEXIST, unwind_jit_eh_frame_register(self->code, CODE_SIZE, table, PAGE, index));
 
 	/* The same code may have a region, too. */
 	ASSERT_EQ(1, add_leaf(self->region, leaf_at(self->code, 1)));
 	ASSERT_EQ(0, unwind_jit_publish(self->region));
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, leaf));
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, self->code + 16));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, self->code + 16));
 	ASSERT_EQ(0, unwind_jit_eh_frame_unregister(self->code, CODE_SIZE));
-	EXPECT_EQ(WALK_LOST, walk(&self->sampler, leaf));
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, self->code + 16));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, leaf));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, self->code + 16));
 	ASSERT_EQ(0, munmap(table, PAGE));
 }
 
@@ -510,7 +517,7 @@ TEST_F(jit, tables_are_switched_off)
 {
 	long was = read_number(USED_SYSCTL);
 	unsigned char *leaf = leaf_at(self->code, 0);
-	enum walk off;
+	enum leaf_stack off;
 	char text[32];
 	int added, published;
 
@@ -519,12 +526,12 @@ TEST_F(jit, tables_are_switched_off)
 	ASSERT_EQ(0, write_string(USED_SYSCTL, "0"));
 	added = add_leaf(self->region, leaf);
 	published = unwind_jit_publish(self->region);
-	off = walk(&self->sampler, leaf);
+	off = call_leaf(&self->sampler, leaf);
 	ASSERT_EQ(0, write_string(USED_SYSCTL, text));
 	EXPECT_EQ(1, added);
 	EXPECT_EQ(0, published);
-	EXPECT_EQ(WALK_LOST, off);
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, leaf));
+	EXPECT_EQ(LEAF_LOST, off);
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
 }
 
 /* From now on prctl(PR_UNWIND_TABLES) is what it is on other kernels. */

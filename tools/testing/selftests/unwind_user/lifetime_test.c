@@ -3,10 +3,18 @@
  * A registration ends when any of its text or table is unmapped, however that
  * is done, and by nothing else that happens to memory.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tables.h"
 
@@ -16,26 +24,26 @@
 
 /* Two registrations: one that tests do things to, and one that they do not. */
 struct pair {
-	struct place place;
+	struct layout layout;
 	struct unwind_table good;
-	struct place other;
+	struct layout other;
 };
 
 static int pair_make(struct pair *pair)
 {
-	int error = place_make(&pair->place);
+	int error = layout_make(&pair->layout);
 
 	if (!error)
-		error = place_make(&pair->other);
+		error = layout_make(&pair->other);
 	if (!error)
-		error = do_register(&pair->place.good);
+		error = do_register(&pair->layout.good);
 	if (!error)
 		error = do_register(&pair->other.good);
-	pair->good = pair->place.good;
+	pair->good = pair->layout.good;
 	return error;
 }
 
-/* --- Ranges of the place's pages, in all ways to unmap them --- */
+/* --- Ranges of the layout's pages, in all ways to unmap them --- */
 
 FIXTURE(unmap) {
 	struct pair pair;
@@ -67,7 +75,7 @@ FIXTURE_SETUP(unmap)
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
 	ASSERT_EQ(0, pair_make(&self->pair));
-	self->start = self->pair.place.area + variant->first * PAGE;
+	self->start = self->pair.layout.area + variant->first * PAGE;
 	self->len = (variant->end - variant->first) * PAGE;
 }
 
@@ -128,7 +136,7 @@ static void *move(void *from, size_t len)
 TEST_F(memory, moved_text)
 {
 	struct unwind_table *good = &self->pair.good, moved = *good;
-	void *to = move(self->pair.place.text, PART_PAGES * PAGE);
+	void *to = move(self->pair.layout.text, PART_PAGES * PAGE);
 
 	ASSERT_NE(MAP_FAILED, to);
 	EXPECT_FALSE(registered(good));
@@ -141,28 +149,28 @@ TEST_F(memory, moved_text)
 
 TEST_F(memory, moved_page_of_text)
 {
-	ASSERT_NE(MAP_FAILED, move(self->pair.place.text + PAGE, PAGE));
+	ASSERT_NE(MAP_FAILED, move(self->pair.layout.text + PAGE, PAGE));
 	EXPECT_FALSE(registered(&self->pair.good));
 }
 
 TEST_F(memory, moved_table)
 {
-	ASSERT_NE(MAP_FAILED, move(self->pair.place.table, PART_PAGES * PAGE));
+	ASSERT_NE(MAP_FAILED, move(self->pair.layout.table, PART_PAGES * PAGE));
 	EXPECT_FALSE(registered(&self->pair.good));
 }
 
 /* The mapping is still there then, but what was in it is not. */
 TEST_F(memory, moved_without_unmapping)
 {
-	struct place *place = &self->pair.place;
+	struct layout *layout = &self->pair.layout;
 	struct unwind_table *good = &self->pair.good;
 	size_t len = PART_PAGES * PAGE;
 
-	ASSERT_NE(MAP_FAILED, mremap(place->text + PAGE, PAGE, PAGE,
+	ASSERT_NE(MAP_FAILED, mremap(layout->text + PAGE, PAGE, PAGE,
 				     MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL));
 	EXPECT_FALSE(registered(good));
 	ASSERT_EQ(0, do_register(good));
-	ASSERT_NE(MAP_FAILED, mremap(place->table, len, len,
+	ASSERT_NE(MAP_FAILED, mremap(layout->table, len, len,
 				     MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL));
 	EXPECT_FALSE(registered(good));
 	EXPECT_EQ(0, do_register(good));
@@ -170,20 +178,20 @@ TEST_F(memory, moved_without_unmapping)
 
 TEST_F(memory, grown_elsewhere)
 {
-	struct place *place = &self->pair.place;
+	struct layout *layout = &self->pair.layout;
 	struct unwind_table *good = &self->pair.good;
 	size_t len = PART_PAGES * PAGE;
 
 	/* There is no room: another mapping follows. */
-	ASSERT_EQ(MAP_FAILED, mremap(place->text, len, len + PAGE, 0));
+	ASSERT_EQ(MAP_FAILED, mremap(layout->text, len, len + PAGE, 0));
 	EXPECT_TRUE(registered(good));
-	ASSERT_NE(MAP_FAILED, mremap(place->text, len, len + PAGE, MREMAP_MAYMOVE));
+	ASSERT_NE(MAP_FAILED, mremap(layout->text, len, len + PAGE, MREMAP_MAYMOVE));
 	EXPECT_FALSE(registered(good));
 }
 
 TEST_F(memory, shrunk_text)
 {
-	unsigned char *text = self->pair.place.text;
+	unsigned char *text = self->pair.layout.text;
 
 	ASSERT_EQ(text, mremap(text, PART_PAGES * PAGE, PAGE, 0));
 	EXPECT_FALSE(registered(&self->pair.good));
@@ -191,7 +199,7 @@ TEST_F(memory, shrunk_text)
 
 TEST_F(memory, shrunk_table)
 {
-	void *table = self->pair.place.table;
+	void *table = self->pair.layout.table;
 
 	ASSERT_EQ(table, mremap(table, PART_PAGES * PAGE, PAGE, 0));
 	EXPECT_FALSE(registered(&self->pair.good));
@@ -199,7 +207,7 @@ TEST_F(memory, shrunk_table)
 
 TEST_F(memory, grown_table)
 {
-	unsigned char *table = (unsigned char *)self->pair.place.table;
+	unsigned char *table = (unsigned char *)self->pair.layout.table;
 
 	ASSERT_EQ(0, munmap(table + PART_PAGES * PAGE, 2 * PAGE));
 	ASSERT_EQ(table, mremap(table, PART_PAGES * PAGE, (PART_PAGES + 1) * PAGE, 0));
@@ -208,8 +216,8 @@ TEST_F(memory, grown_table)
 
 TEST_F(memory, protection_and_advice)
 {
-	unsigned char *text = self->pair.place.text;
-	void *table = self->pair.place.table;
+	unsigned char *text = self->pair.layout.text;
+	void *table = self->pair.layout.table;
 	size_t len = PART_PAGES * PAGE;
 
 	ASSERT_EQ(0, mprotect(text, len, PROT_NONE));
@@ -224,9 +232,9 @@ TEST_F(memory, protection_and_advice)
 	EXPECT_TRUE(registered(&self->pair.good));
 }
 
-TEST_F(memory, what_fails_unmaps_nothing)
+TEST_F(memory, failed_munmap_keeps)
 {
-	unsigned char *text = self->pair.place.text;
+	unsigned char *text = self->pair.layout.text;
 
 	EXPECT_EQ(-1, munmap(text + 1, PAGE));
 	EXPECT_EQ(MAP_FAILED, mmap(text, PAGE, RX, ANON | MAP_FIXED_NOREPLACE, -1, 0));
@@ -234,7 +242,7 @@ TEST_F(memory, what_fails_unmaps_nothing)
 	EXPECT_TRUE(registered(&self->pair.good));
 }
 
-TEST_F(memory, a_shrinking_heap)
+TEST_F(memory, shrinking_heap)
 {
 	struct unwind_table *good = &self->pair.good, heap, below;
 	unsigned long before = syscall(__NR_brk, 0);
@@ -258,9 +266,9 @@ TEST_F(memory, a_shrinking_heap)
 	EXPECT_EQ(0, do_unregister(&below));
 }
 
-TEST_F(memory, a_segment_of_shared_memory)
+TEST_F(memory, shared_memory_segment)
 {
-	struct place *place = &self->pair.place;
+	struct layout *layout = &self->pair.layout;
 	struct unwind_table as_text, as_table;
 	int id = shmget(IPC_PRIVATE, 2 * PAGE, IPC_CREAT | 0700);
 	void *text, *table;
@@ -275,8 +283,8 @@ TEST_F(memory, a_segment_of_shared_memory)
 	ASSERT_NE(MAP_FAILED, table);
 
 	ASSERT_EQ(0, do_unregister(&self->pair.good));
-	as_text = ranges(text, 2 * PAGE, place->table, PAGE);
-	as_table = ranges(place->text, PAGE, table, PAGE);
+	as_text = ranges(text, 2 * PAGE, layout->table, PAGE);
+	as_table = ranges(layout->text, PAGE, table, PAGE);
 	ASSERT_EQ(0, do_register(&as_text));
 	ASSERT_EQ(0, do_register(&as_table));
 	ASSERT_EQ(0, shmdt(text));
@@ -288,17 +296,17 @@ TEST_F(memory, a_segment_of_shared_memory)
 
 TEST_F(memory, several_texts_with_one_table)
 {
-	struct place *place = &self->pair.place;
+	struct layout *layout = &self->pair.layout;
 	struct unwind_table texts[PART_PAGES], own;
 
 	ASSERT_EQ(0, do_unregister(&self->pair.good));
 	for (int i = 0; i < PART_PAGES; i++) {
-		texts[i] = ranges(place->text + i * PAGE, PAGE, place->table, PAGE);
+		texts[i] = ranges(layout->text + i * PAGE, PAGE, layout->table, PAGE);
 		ASSERT_EQ(0, do_register(&texts[i]));
 	}
 
 	/* One text is gone, and another has a table of its own by now. */
-	ASSERT_EQ(0, munmap(place->text, PAGE));
+	ASSERT_EQ(0, munmap(layout->text, PAGE));
 	EXPECT_FALSE(registered(&texts[0]));
 	EXPECT_TRUE(registered(&texts[1]) && registered(&texts[2]) && registered(&texts[3]));
 	own = texts[1];
@@ -307,14 +315,14 @@ TEST_F(memory, several_texts_with_one_table)
 	ASSERT_EQ(0, do_update(&own));
 
 	/* The table is gone. */
-	ASSERT_EQ(0, munmap(place->table, PAGE));
+	ASSERT_EQ(0, munmap(layout->table, PAGE));
 	EXPECT_TRUE(registered(&own));
 	EXPECT_FALSE(registered(&texts[2]) || registered(&texts[3]));
 }
 
 TEST_F(memory, tables_far_away)
 {
-	struct place *place = &self->pair.place;
+	struct layout *layout = &self->pair.layout;
 	struct unwind_table low;
 	unsigned char *far;
 
@@ -322,7 +330,7 @@ TEST_F(memory, tables_far_away)
 	far = mmap((void *)0x100000, 2 * PAGE, RW, ANON | MAP_FIXED_NOREPLACE, -1, 0);
 	ASSERT_EQ((void *)0x100000, far);
 	ASSERT_EQ(0, do_unregister(&self->pair.good));
-	low = ranges(place->text, PAGE, far, PAGE);
+	low = ranges(layout->text, PAGE, far, PAGE);
 	ASSERT_EQ(0, do_register(&low));
 	ASSERT_EQ(0, munmap(far + PAGE, PAGE));
 	EXPECT_TRUE(registered(&low));
@@ -365,7 +373,7 @@ TEST_F(memory, another_library_at_the_same_address)
 			    fds[i], 0);
 		ASSERT_NE(MAP_FAILED, text);
 		/* The new one has no table before it is told. */
-		tables[i] = ranges(text, PAGE, self->pair.place.table + i, PAGE);
+		tables[i] = ranges(text, PAGE, self->pair.layout.table + i, PAGE);
 		EXPECT_FALSE(registered(&tables[0]));
 		ASSERT_EQ(0, do_register(&tables[i]));
 

@@ -3,9 +3,15 @@
  * Samples inside signal delivery and rt_sigreturn() have the stack of before, or
  * none: both replace the user registers before the return to user space.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "moment_fixture.h"
 
@@ -16,7 +22,7 @@ static void on_signal(int number)
 /* The handler returns to behind the next instruction. */
 static void on_signal_edit(int number, siginfo_t *info, void *context)
 {
-	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = (unsigned long)moment_behind;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = (unsigned long)known_behind;
 }
 
 static void take_signal(void *handler, int flags)
@@ -29,8 +35,8 @@ static void take_signal(void *handler, int flags)
 
 static void kill_self(void)
 {
-	ready();
-	moment_call(__NR_kill, getpid(), SIGUSR1);
+	child_ready();
+	known_syscall(__NR_kill, getpid(), SIGUSR1);
 	_exit(0);
 }
 
@@ -51,7 +57,7 @@ TEST_F(moment, signal_delivery)
 {
 	ASSERT_TRUE(start(self, signal_ready));
 	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }
@@ -69,17 +75,17 @@ static void read_ready(void)
 	const struct iovec iov = { &byte, 1 };
 
 	take_signal(on_signal, SA_RESTART);
-	ready();
-	_exit(moment_call(__NR_readv, input[0], &iov, 1) != 1);
+	child_ready();
+	_exit(known_syscall(__NR_readv, input[0], &iov, 1) != 1);
 }
 
 /* The instruction pointer goes back, to make the system call again. */
-TEST_F(moment, signal_delivery_in_a_system_call_that_is_restarted)
+TEST_F(moment, signal_in_restarted_syscall)
 {
 	ASSERT_EQ(0, pipe2(input, O_CLOEXEC));
 	ASSERT_TRUE(start(self, read_ready));
 	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_TRUE(waits_in(self->pid, self->tid, __NR_readv));
 	EXPECT_EQ(0, kill(self->pid, SIGUSR1));
 	for (int i = 0; i < 10000 && !has_records(&self->one); i++)
@@ -107,7 +113,7 @@ TEST_F(moment, inside_signal_delivery)
 {
 	ASSERT_TRUE(start(self, signal_far_ready));
 	ASSERT_EQ(0, event_open(&self->one, "exceptions/page_fault_kernel", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_LE(1, samples_without_stack(&self->one));
 }
@@ -125,7 +131,7 @@ static bool is_restorer_stack(struct sampler *sampler, const char *ip)
 	if (n == 2 && all[0].type == PERF_RECORD_SAMPLE && all[0].cookie &&
 	    all[1].cookie == all[0].cookie && all[1].frames == 4 &&
 	    !memcmp((char *)all[1].ips[0] - 2, syscall_code, 2) &&
-	    is_moment_at(&all[1].ips[1], 3, ip))
+	    is_known_stack_at(&all[1].ips[1], 3, ip))
 		return true;
 	ksft_print_msg("%d records\n", n);
 	for (int i = 0; i < n; i++)
@@ -138,23 +144,23 @@ TEST_F(moment, signal_return)
 {
 	ASSERT_TRUE(start(self, signal_ready));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_rt_sigreturn", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
-	EXPECT_TRUE(is_restorer_stack(&self->one, moment_ip));
+	EXPECT_TRUE(is_restorer_stack(&self->one, known_ip));
 }
 
 /* What the handler has changed is on its stack before, */
-TEST_F(moment, signal_return_to_another_place)
+TEST_F(moment, signal_return_elsewhere)
 {
 	ASSERT_TRUE(start(self, signal_edited_ready));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_rt_sigreturn", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
-	EXPECT_TRUE(is_restorer_stack(&self->one, moment_behind));
+	EXPECT_TRUE(is_restorer_stack(&self->one, known_behind));
 }
 
 /* and the stack afterwards. */
-TEST_F(moment, after_signal_return_to_another_place)
+TEST_F(moment, after_signal_return_elsewhere)
 {
 	struct record all[MAX_RECORDS];
 
@@ -162,12 +168,12 @@ TEST_F(moment, after_signal_return_to_another_place)
 	ASSERT_EQ(0, event_open(&self->one, "raw_syscalls/sys_exit", self->tid, -1));
 	/* rt_sigreturn() has no number any more by then. */
 	ASSERT_EQ(0, ioctl(self->one.fd, PERF_EVENT_IOC_SET_FILTER, "id == -1"));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	ASSERT_EQ(2, records(&self->one, all, MAX_RECORDS));
 	EXPECT_EQ(PERF_RECORD_SAMPLE, all[0].type);
 	EXPECT_EQ(all[0].cookie, all[1].cookie);
-	EXPECT_TRUE(is_moment_at(all[1].ips, all[1].frames, moment_behind));
+	EXPECT_TRUE(is_known_stack_at(all[1].ips, all[1].frames, known_behind));
 }
 
 TEST_HARNESS_MAIN

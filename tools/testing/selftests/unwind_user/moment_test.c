@@ -3,15 +3,23 @@
  * The moment that a stack belongs to: samples inside exec and exit, of another
  * task, have the stack that made the system call, or none.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <fcntl.h>
 #include <linux/elf.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "moment_fixture.h"
 
@@ -25,12 +33,12 @@ static void execute(const char *path)
 {
 	static const char * const argv[] = { "moment_test", EXECUTED, NULL };
 
-	moment_call(__NR_execve, path, argv, argv + 2);
+	known_syscall(__NR_execve, path, argv, argv + 2);
 }
 
 static void execute_self(void)
 {
-	ready();
+	child_ready();
 	/* That fails, and nothing has happened. */
 	execute("/proc/self/maps");
 	execute("/proc/self/exe");
@@ -38,13 +46,13 @@ static void execute_self(void)
 
 static void execute_self_in_thread(void)
 {
-	in_thread(execute_self);
+	child_in_thread(execute_self);
 }
 
 /* The new program's part, after exec: samples are as ever. */
 static int executed(void)
 {
-	moment_call(__NR_getppid);
+	known_syscall(__NR_getppid);
 	return 0;
 }
 
@@ -54,7 +62,7 @@ TEST_F(moment, exec)
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
 	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exec", self->tid, -1));
 	ASSERT_EQ(0, event_open(&self->three, "syscalls/sys_enter_getppid", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(2, samples_with_stack(&self->one));
 	EXPECT_EQ(1, samples_without_stack(&self->two));
@@ -66,7 +74,7 @@ TEST_F(moment, after_exec)
 {
 	ASSERT_TRUE(start(self, execute_self));
 	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exec", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_without_stack(&self->one));
 }
@@ -78,7 +86,7 @@ TEST_F(moment, way_out_of_exec)
 
 	ASSERT_TRUE(start(self, execute_self));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_exit_execve", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 
 	/* One that has failed, and one that has not: there no instruction has run yet. */
@@ -103,7 +111,7 @@ TEST_F(moment, exec_in_a_thread)
 	ASSERT_NE(self->pid, self->tid);
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
 	ASSERT_EQ(0, event_open(&self->two, "syscalls/sys_enter_getppid", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(2, samples_with_stack(&self->one));
 	EXPECT_EQ(1, samples_with_stack(&self->two));
@@ -135,7 +143,7 @@ static char no_program_path[64];
 
 static void execute_no_program(void)
 {
-	ready();
+	child_ready();
 	execute(no_program_path);
 	_exit(0);
 }
@@ -156,26 +164,26 @@ static bool make_no_program(const void *bytes, size_t len)
 }
 
 /* Its credentials are prepared by then, and the stack was taken; it is still there. */
-TEST_F(moment, exec_that_fails)
+TEST_F(moment, exec_fails)
 {
 	EXPECT_TRUE(make_no_program("none", 4));
 	EXPECT_TRUE(start(self, execute_no_program));
 	EXPECT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
 	EXPECT_EQ(0, event_open(&self->two, "syscalls/sys_exit_execve", self->tid, -1));
-	EXPECT_TRUE(let_go());
+	EXPECT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	unlink(no_program_path);
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 	EXPECT_EQ(1, samples_with_stack(&self->two));
 }
 
-TEST_F(moment, exec_that_fails_late)
+TEST_F(moment, exec_fails_late)
 {
 	EXPECT_TRUE(make_no_program(&no_program, sizeof(no_program)));
 	EXPECT_TRUE(start(self, execute_no_program));
 	EXPECT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
 	EXPECT_EQ(0, event_open(&self->two, "signal/signal_deliver", self->tid, -1));
-	EXPECT_TRUE(let_go());
+	EXPECT_TRUE(child_go());
 	EXPECT_EQ(SIGSEGV, end(self) & 0x7f);
 	unlink(no_program_path);
 	EXPECT_EQ(1, samples_with_stack(&self->one));
@@ -187,13 +195,13 @@ static void execute_often(void)
 {
 	static const char * const argv[] = { "moment_test", OFTEN, NULL };
 
-	moment_call(__NR_execve, "/proc/self/exe", argv, argv + 2);
+	known_syscall(__NR_execve, "/proc/self/exe", argv, argv + 2);
 }
 
 static void execute_often_ready(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	ready();
+	child_ready();
 	execute_often();
 }
 
@@ -220,7 +228,7 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 
 	ASSERT_TRUE(start(self, execute_often_ready));
 	ASSERT_EQ(0, event_open(&self->one, NULL, self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	for (bool going = true; going; usleep(1000)) {
 		int more;
 
@@ -234,7 +242,7 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 		ASSERT_LE(0, more);
 		for (; more; more--, n++)
 			inside += all[n].type == PERF_RECORD_SAMPLE &&
-				  all[n].ip == (unsigned long)moment_ip;
+				  all[n].ip == (unsigned long)known_ip;
 	}
 
 	for (int i = 0; i < n; i++) {
@@ -251,7 +259,7 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 			lost++;
 			continue;
 		}
-		if (all[i].ip == (unsigned long)moment_ip) {
+		if (all[i].ip == (unsigned long)known_ip) {
 			with++;
 			bad += !stack->right;
 		}
@@ -270,33 +278,33 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 
 static void exit_group_ready(void)
 {
-	ready();
-	moment_call(__NR_exit_group, 0);
+	child_ready();
+	known_syscall(__NR_exit_group, 0);
 }
 
 static void exit_thread_ready(void)
 {
-	ready();
-	moment_call(__NR_exit, 0);
+	child_ready();
+	known_syscall(__NR_exit, 0);
 }
 
 static void exit_thread(void)
 {
-	in_thread(exit_thread_ready);
+	child_in_thread(exit_thread_ready);
 	_exit(0);
 }
 
 static void kill_ready(void)
 {
-	ready();
-	moment_call(__NR_kill, getpid(), SIGKILL);
+	child_ready();
+	known_syscall(__NR_kill, getpid(), SIGKILL);
 }
 
 TEST_F(moment, exit)
 {
 	ASSERT_TRUE(start(self, exit_group_ready));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit_group", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }
@@ -306,7 +314,7 @@ TEST_F(moment, late_in_exit)
 {
 	ASSERT_TRUE(start(self, exit_group_ready));
 	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }
@@ -317,7 +325,7 @@ TEST_F(moment, exit_of_a_thread)
 	ASSERT_NE(self->pid, self->tid);
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit", self->tid, -1));
 	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exit", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 	EXPECT_EQ(1, samples_with_stack(&self->two));
@@ -327,36 +335,33 @@ TEST_F(moment, exit_of_a_killed_task)
 {
 	ASSERT_TRUE(start(self, kill_ready));
 	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(SIGKILL, end(self) & 0x7f);
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }
 
 /* The signal is there when the stack is walked. */
-TEST_F(moment, death_of_a_task_that_kills_itself)
+TEST_F(moment, self_kill)
 {
 	ASSERT_TRUE(start(self, kill_ready));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_kill", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(SIGKILL, end(self) & 0x7f);
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }
 
 static void pause_ready(void)
 {
-	pid_t tid = syscall(__NR_gettid);
-
-	if (write(tell[1], &tid, sizeof(tid)) == sizeof(tid))
-		moment_call(__NR_pause);
+	if (child_tell())
+		known_syscall(__NR_pause);
 }
 
 /* The first thread waits to be let go, and ends them all. */
 static void exit_group_beside_a_thread(void)
 {
 	pthread_t id;
-	char byte;
 
-	if (!pthread_create(&id, NULL, thread, pause_ready) && read(go[0], &byte, 1) == 1)
+	if (child_thread(&id, pause_ready) && child_wait())
 		_exit(0);
 }
 
@@ -367,7 +372,7 @@ TEST_F(moment, exit_by_another_thread)
 	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
 	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exit", self->tid, -1));
 	EXPECT_TRUE(waits_in(self->pid, self->tid, __NR_pause));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 	EXPECT_EQ(1, samples_with_stack(&self->two));
@@ -376,7 +381,7 @@ TEST_F(moment, exit_by_another_thread)
 /* The second page is in the page cache, but not mapped yet. */
 static void leave(long number, long a, long b)
 {
-	const unsigned long frame[] = { 0, (unsigned long)moment_ip };
+	const unsigned long frame[] = { 0, (unsigned long)known_ip };
 	int fd = memfd_create("frame", 0);
 	char *area;
 
@@ -410,36 +415,36 @@ TEST_F(moment, exec_waits_for_memory)
 {
 	ASSERT_TRUE(start(self, leave_by_exec));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(2, frames_of_stack(&self->one));
 }
 
 /* Others wait for a mutex that it holds by then. */
-TEST_F(moment, late_exec_waits_for_nothing)
+TEST_F(moment, late_exec_does_not_wait)
 {
 	ASSERT_TRUE(start(self, leave_by_exec));
 	ASSERT_EQ(0, event_open(&self->one, "sched/sched_prepare_exec", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, frames_of_stack(&self->one));
 }
 
 /* It could not be killed, if the memory never came. */
-TEST_F(moment, exit_waits_for_nothing)
+TEST_F(moment, exit_does_not_wait)
 {
 	ASSERT_TRUE(start(self, leave_by_exit));
 	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, frames_of_stack(&self->one));
 }
 
-TEST_F(moment, exit_of_a_killed_task_waits_for_nothing)
+TEST_F(moment, killed_exit_does_not_wait)
 {
 	ASSERT_TRUE(start(self, leave_by_kill));
 	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(SIGKILL, end(self) & 0x7f);
 	EXPECT_EQ(1, frames_of_stack(&self->one));
 }
@@ -455,7 +460,7 @@ TEST_F(moment, exit_of_a_child)
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit_group", 0, cpu));
 	ASSERT_TRUE(start(self, exit_group_ready));
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }

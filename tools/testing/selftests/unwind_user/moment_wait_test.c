@@ -3,13 +3,20 @@
  * Stacks of a task whose memory never comes: a task that ends does not wait, and
  * a task that waits keeps nobody else from going on.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/elf.h>
 #include <linux/userfaultfd.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "moment_fixture.h"
 
@@ -65,7 +72,7 @@ static int end_traced(struct _test_data_moment *self, bool *stopped)
 	int status, fd;
 
 	*stopped = false;
-	if (ptrace(PTRACE_SEIZE, self->pid, NULL, PTRACE_O_TRACEEXIT) || !let_go())
+	if (ptrace(PTRACE_SEIZE, self->pid, NULL, PTRACE_O_TRACEEXIT) || !child_go())
 		return -1;
 	for (int i = 0; i < PATIENCE * 100; i++, usleep(10000)) {
 		if (waitpid(self->pid, &status, WNOHANG) != self->pid)
@@ -96,7 +103,7 @@ static bool start_for_ever(struct _test_data_moment *self, void (*leave_it)(void
 	return true;
 }
 
-TEST_F_TIMEOUT(moment, traced_exit_waits_for_nothing, 4 * PATIENCE)
+TEST_F_TIMEOUT(moment, traced_exit_does_not_wait, 4 * PATIENCE)
 {
 	bool stopped;
 
@@ -109,7 +116,7 @@ TEST_F_TIMEOUT(moment, traced_exit_waits_for_nothing, 4 * PATIENCE)
 	EXPECT_EQ(1, frames_of_stack(&self->one));
 }
 
-TEST_F_TIMEOUT(moment, traced_exit_of_a_killed_task_waits_for_nothing, 4 * PATIENCE)
+TEST_F_TIMEOUT(moment, traced_killed_exit_does_not_wait, 4 * PATIENCE)
 {
 	bool stopped;
 
@@ -157,7 +164,7 @@ static void probed_ready(void)
 {
 	char *area = make_never();
 
-	ready();
+	child_ready();
 	probed_exit(area, area + 4096);
 }
 
@@ -191,7 +198,7 @@ TEST_F_TIMEOUT(moment, probe_that_waits_for_ever, 4 * PATIENCE)
 		SKIP(return, "no uprobes; see config");
 	}
 	ASSERT_EQ(0, error);
-	ASSERT_TRUE(let_go());
+	ASSERT_TRUE(child_go());
 	EXPECT_TRUE(waits_for_ever(self));
 
 	other = fork();

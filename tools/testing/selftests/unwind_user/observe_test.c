@@ -3,11 +3,18 @@
  * What administrators see: trace events, a quiet log, and the memory that
  * registrations cost.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "program.h"
@@ -17,7 +24,7 @@
 /* --- Trace events --- */
 
 FIXTURE(trace) {
-	struct place place;
+	struct layout layout;
 	struct unwind_table good;
 	bool instance;
 };
@@ -30,8 +37,8 @@ FIXTURE_SETUP(trace)
 		SKIP(return, "cannot make an instance of tracefs: errno %d", errno);
 	self->instance = true;
 	ASSERT_EQ(0, write_string(INSTANCE "/events/unwind_tables/enable", "1"));
-	ASSERT_EQ(0, place_make(&self->place));
-	self->good = self->place.good;
+	ASSERT_EQ(0, layout_make(&self->layout));
+	self->good = self->layout.good;
 }
 
 FIXTURE_TEARDOWN(trace)
@@ -102,13 +109,13 @@ TEST_F(trace, drop)
 	pid_t pid;
 
 	ASSERT_EQ(0, do_register(&self->good));
-	ASSERT_EQ(0, madvise(self->place.text, PAGE, MADV_DONTFORK));
+	ASSERT_EQ(0, madvise(self->layout.text, PAGE, MADV_DONTFORK));
 	pid = fork();
 	if (!pid)
 		_exit(registered(&self->good));
 	EXPECT_TRUE(ended_well(pid));
 	EXPECT_EQ(1, traced("drop", good));
-	ASSERT_EQ(0, munmap(self->place.table, PAGE));
+	ASSERT_EQ(0, munmap(self->layout.table, PAGE));
 	EXPECT_EQ(2, traced("drop", good));
 	EXPECT_EQ(0, traced("unregister", good));
 }
@@ -125,32 +132,32 @@ TEST_F(trace, disable)
 	ASSERT_EQ(0, error);
 	snprintf(what, sizeof(what), "format=sframe reason=version(%d) offset=0x%x", VERSION_REASON,
 		 VERSION_OFFSET);
-	self->place.table->version = 2;
+	self->layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_EQ(WALK_LOST, walk(&sampler, self->place.text));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, self->layout.text));
 	EXPECT_EQ(1, traced("disable", said(&self->good, what)));
 	/* Once, however often it is sampled. */
-	EXPECT_EQ(WALK_LOST, walk(&sampler, self->place.text));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, self->layout.text));
 	EXPECT_EQ(1, traced("disable", said(&self->good, what)));
 }
 
 TEST_F(trace, exec)
 {
 	const char *path = "/tmp/unwind_user_observe_test";
-	struct headers headers = program(ET_EXEC);
+	struct headers headers = program_make(ET_EXEC);
 	struct unwind_table segment;
 	pid_t pid;
 
-	add_table(&headers, TABLES, TABLE_SIZE);
-	ASSERT_EQ(0, write_program(path, &headers, sizeof(headers)));
-	pid = start(path);
+	program_add_table(&headers, TABLES, TABLE_SIZE);
+	ASSERT_EQ(0, program_write(path, &headers, sizeof(headers)));
+	pid = program_start(path);
 	unlink(path);
 	ASSERT_LT(0, pid);
 	segment = ranges((void *)(BASE + TEXT_1), PAGE, (void *)(BASE + TABLES), TABLE_SIZE);
 	EXPECT_EQ(1, traced_by(pid, "register", said(&segment, "format=sframe by=exec")));
 	segment = ranges((void *)(BASE + TEXT_2), PAGE, (void *)(BASE + TABLES), TABLE_SIZE);
 	EXPECT_EQ(1, traced_by(pid, "register", said(&segment, "format=sframe by=exec")));
-	end(pid);
+	program_end(pid);
 }
 
 /* --- The kernel's log --- */
@@ -177,7 +184,7 @@ TEST(nothing_is_logged)
 {
 	int log = open("/dev/kmsg", O_RDWR | O_NONBLOCK | O_CLOEXEC), error;
 	struct sampler sampler;
-	struct place place;
+	struct layout layout;
 
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
@@ -187,16 +194,16 @@ TEST(nothing_is_logged)
 	ASSERT_EQ(0, error);
 	if (log < 0)
 		SKIP(return, "cannot open /dev/kmsg: errno %d", errno);
-	ASSERT_EQ(0, place_make(&place));
+	ASSERT_EQ(0, layout_make(&layout));
 
 	lseek(log, 0, SEEK_END);
 	/* A message that is there is found. */
 	ASSERT_LT(0, write(log, "a test of unwind tables\n", 24));
 	EXPECT_EQ(1, messages(log, "unwind"));
-	place.table->version = 2;
-	ASSERT_EQ(0, do_register(&place.good));
-	EXPECT_EQ(WALK_LOST, walk(&sampler, place.text));
-	ASSERT_EQ(UNWIND_TABLE_DISABLED, tables_find(&place.good).state);
+	layout.table->version = 2;
+	ASSERT_EQ(0, do_register(&layout.good));
+	EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, layout.text));
+	ASSERT_EQ(UNWIND_TABLE_DISABLED, tables_find(&layout.good).state);
 	EXPECT_EQ(0, messages(log, "unwind"));
 }
 
@@ -216,7 +223,7 @@ struct charge {
 };
 
 /* Register many; returns what this is charged. */
-static long charge_of_many(const struct place *place, unsigned char *text, const char *current)
+static long charge_of_many(const struct layout *layout, unsigned char *text, const char *current)
 {
 	static struct unwind_table batch[256];
 	long before, after;
@@ -228,7 +235,7 @@ static long charge_of_many(const struct place *place, unsigned char *text, const
 		long ret;
 
 		for (unsigned int i = 0; i < ARRAY_SIZE(batch); i++)
-			batch[i] = ranges(text + 2 * (n + i), 1, place->table, PAGE);
+			batch[i] = ranges(text + 2 * (n + i), 1, layout->table, PAGE);
 		ret = tables_call(PR_UNWIND_TABLES_REGISTER, batch, ARRAY_SIZE(batch),
 				  sizeof(*batch));
 		if (ret != ARRAY_SIZE(batch))
@@ -241,7 +248,7 @@ static long charge_of_many(const struct place *place, unsigned char *text, const
 }
 
 /* Measure both in a process that is in the cgroup. */
-static struct charge charges_of(const struct place *place, const char *current)
+static struct charge charges_of(const struct layout *layout, const char *current)
 {
 	unsigned char *text = mmap(NULL, 2 * SECTIONS, PROT_READ | PROT_EXEC,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -252,7 +259,7 @@ static struct charge charges_of(const struct place *place, const char *current)
 
 	if (text == MAP_FAILED || pipe(go) || pipe(count))
 		return charge;
-	charge.registered = charge_of_many(place, text, current);
+	charge.registered = charge_of_many(layout, text, current);
 	before = read_number(current);
 	pid = fork();
 	if (!pid) {
@@ -286,7 +293,7 @@ static int make_cgroup(const char *root, char *group, size_t size)
 }
 
 static struct charge charges_in_cgroup(struct __test_metadata *_metadata,
-				       const struct place *place, const char *group)
+				       const struct layout *layout, const char *group)
 {
 	char procs[192], current[192];
 	struct charge *charge = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
@@ -299,7 +306,7 @@ static struct charge charges_in_cgroup(struct __test_metadata *_metadata,
 	pid = fork();
 	if (!pid) {
 		EXPECT_EQ(0, write_string(procs, "0"));
-		*charge = charges_of(place, current);
+		*charge = charges_of(layout, current);
 		_exit(0);
 	}
 	EXPECT_TRUE(ended_well(pid));
@@ -324,13 +331,13 @@ TEST_F_TIMEOUT(charge, memory_is_charged_and_shared, 600)
 	long limit = read_number(MAX_SYSCTL), stock = sysconf(_SC_NPROCESSORS_ONLN) * STOCK_BYTES;
 	char root[] = "/tmp/unwind_user.XXXXXX", group[128];
 	struct charge charge = {};
-	struct place place;
+	struct layout layout;
 	char text[24];
 	int error;
 
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	ASSERT_EQ(0, place_make(&place));
+	ASSERT_EQ(0, layout_make(&layout));
 	ASSERT_NE(NULL, mkdtemp(root));
 	error = make_cgroup(root, group, sizeof(group));
 	if (error) {
@@ -340,7 +347,7 @@ TEST_F_TIMEOUT(charge, memory_is_charged_and_shared, 600)
 	}
 	snprintf(text, sizeof(text), "%d", SECTIONS + 100);
 	EXPECT_EQ(0, write_string(MAX_SYSCTL, text));
-	charge = charges_in_cgroup(_metadata, &place, group);
+	charge = charges_in_cgroup(_metadata, &layout, group);
 	snprintf(text, sizeof(text), "%ld", limit);
 	EXPECT_EQ(0, write_string(MAX_SYSCTL, text));
 	EXPECT_EQ(0, rmdir(group));

@@ -2,10 +2,20 @@
 /*
  * /proc/PID/unwind_tables: what it says, and to whom.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
 
@@ -13,7 +23,7 @@
 #define MANY	200
 
 FIXTURE(proc) {
-	struct place place;
+	struct layout layout;
 	struct unwind_table good;
 };
 
@@ -21,22 +31,22 @@ FIXTURE_SETUP(proc)
 {
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	ASSERT_EQ(0, place_make(&self->place));
-	self->good = self->place.good;
+	ASSERT_EQ(0, layout_make(&self->layout));
+	self->good = self->layout.good;
 }
 
 FIXTURE_TEARDOWN(proc)
 {
 }
 
-TEST_F(proc, says_the_same)
+TEST_F(proc, same_as_enumerate)
 {
 	static struct line lines[MANY];
 	struct unwind_table seen[MANY], page;
 	long count;
 
 	for (int i = 0; i < PART_PAGES; i++) {
-		page = page_of(&self->place, i);
+		page = page_of(&self->layout, i);
 		ASSERT_EQ(0, do_register(&page));
 	}
 	count = tables_list(seen, MANY);
@@ -79,23 +89,23 @@ static ssize_t read_file(const char *path, char *text, size_t size, size_t step)
 }
 
 /* Register LINES ranges of text, of two bytes each, each 16 bytes behind the last. */
-static bool register_lines(const struct place *place)
+static bool register_lines(const struct layout *layout)
 {
 	static struct unwind_table tables[LINES];
 
 	for (int i = 0; i < LINES; i++)
-		tables[i] = ranges(place->text + 16 * i, 2, place->table, PAGE);
+		tables[i] = ranges(layout->text + 16 * i, 2, layout->table, PAGE);
 	return batch_call(PR_UNWIND_TABLES_REGISTER, tables, LINES) == LINES;
 }
 
-TEST_F(proc, in_pieces)
+TEST_F(proc, short_reads)
 {
 	static char all[LINES_SIZE], part[LINES_SIZE];
 	static const size_t steps[] = { 1, 77, 100, PAGE - 1, PAGE + 1 };
 	ssize_t len, at;
 	int fd;
 
-	ASSERT_TRUE(register_lines(&self->place));
+	ASSERT_TRUE(register_lines(&self->layout));
 	len = read_file("/proc/self/unwind_tables", all, sizeof(all), sizeof(all));
 	ASSERT_LT(4 * (ssize_t)PAGE, len);
 	for (unsigned int i = 0; i < ARRAY_SIZE(steps); i++) {
@@ -121,10 +131,10 @@ TEST_F(proc, in_pieces)
 }
 
 /* Which of the lines have been seen so far, and whether they were in order. */
-static bool take_line(const struct place *place, const char *line, bool *seen, int *last)
+static bool take_line(const struct layout *layout, const char *line, bool *seen, int *last)
 {
 	unsigned long start = strtoul(line, NULL, 16);
-	int nth = ((long)start - (long)place->text) / 16;
+	int nth = ((long)start - (long)layout->text) / 16;
 
 	if (nth < 0 || nth >= LINES || nth <= *last)
 		return false;
@@ -133,7 +143,7 @@ static bool take_line(const struct place *place, const char *line, bool *seen, i
 	return true;
 }
 
-TEST_F(proc, while_it_changes)
+TEST_F(proc, reads_during_changes)
 {
 	char line[256];
 	bool seen[LINES] = {};
@@ -141,18 +151,18 @@ TEST_F(proc, while_it_changes)
 	int last = -1, n = 0, missing = 0;
 	FILE *file;
 
-	ASSERT_TRUE(register_lines(&self->place));
+	ASSERT_TRUE(register_lines(&self->layout));
 	file = fopen("/proc/self/unwind_tables", "re");
 	ASSERT_NE(NULL, file);
 	/* The C library reads a line or more, less than there are. */
 	setvbuf(file, NULL, _IOFBF, 128);
 	while (fgets(line, sizeof(line), file)) {
-		ASSERT_TRUE(take_line(&self->place, line, seen, &last)) TH_LOG("%s", line);
+		ASSERT_TRUE(take_line(&self->layout, line, seen, &last)) TH_LOG("%s", line);
 		if (n++ != LINES / 4)
 			continue;
 		/* What was read, what is next or soon, and what is not for long. */
 		for (int i = 0; i < LINES; i += i < LINES / 2 ? 1 : 2) {
-			gone = ranges(self->place.text + 16 * i, 2, self->place.table, PAGE);
+			gone = ranges(self->layout.text + 16 * i, 2, self->layout.table, PAGE);
 			ASSERT_EQ(0, do_unregister(&gone));
 		}
 	}
@@ -170,7 +180,7 @@ TEST_F(proc, while_it_changes)
 	ASSERT_NE(NULL, file);
 	setvbuf(file, NULL, _IOFBF, 128);
 	ASSERT_NE(NULL, fgets(line, sizeof(line), file));
-	ASSERT_EQ(0, munmap(self->place.table, PAGE));
+	ASSERT_EQ(0, munmap(self->layout.table, PAGE));
 	for (n = 0; fgets(line, sizeof(line), file); n++)
 		;
 	EXPECT_GT(LINES / 4, n);
@@ -188,7 +198,7 @@ TEST_F(proc, names_the_file)
 	ASSERT_EQ(0, ftruncate(fd, PAGE));
 	mapped = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	ASSERT_NE(MAP_FAILED, mapped);
-	table = ranges(mapped, PAGE, self->place.table, PAGE);
+	table = ranges(mapped, PAGE, self->layout.table, PAGE);
 	ASSERT_EQ(0, do_register(&table));
 	ASSERT_LT(0, read_file("/proc/self/unwind_tables", text, sizeof(text), sizeof(text)));
 	EXPECT_NE(NULL, strstr(text, " sframe prctl unchecked /memfd:a b\\012c (deleted)\n"))
@@ -210,7 +220,7 @@ static void *read_as_thread(void *text)
 	return (void *)read_file(path, text, LINES_SIZE, LINES_SIZE);
 }
 
-TEST_F(proc, of_a_thread)
+TEST_F(proc, thread_file)
 {
 	static char all[LINES_SIZE], text[LINES_SIZE];
 	pthread_t thread;
@@ -224,7 +234,7 @@ TEST_F(proc, of_a_thread)
 	EXPECT_STREQ(all, text);
 }
 
-TEST_F(proc, of_those_without_memory)
+TEST_F(proc, tasks_without_memory)
 {
 	static struct line lines[8];
 	siginfo_t info;
@@ -258,7 +268,7 @@ static int as_nobody(pid_t parent)
 	return proc_lines(parent, lines, 8) == -EACCES ? 0 : 4;
 }
 
-TEST_F(proc, who_may_read_the_file)
+TEST_F(proc, permissions)
 {
 	pid_t parent = getpid(), pid;
 	int status;

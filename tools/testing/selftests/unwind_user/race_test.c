@@ -14,14 +14,22 @@
  * Beside that, two threads meet a malformed table at the same moment, many times:
  * there is one verdict.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "faults.h"
@@ -46,10 +54,10 @@ static const unsigned char caller_code[] = {
 
 static struct {
 	/* Ranges that threads register and unregister: pages of its text. */
-	struct place hot;
+	struct layout hot;
 	struct unwind_table ranges[PART_PAGES];
 	/* Ranges that nobody touches, of which the first is sampled. */
-	struct place calm;
+	struct layout calm;
 	struct unwind_table kept[KEPT];
 	/* The file that the table of the hot text is in. */
 	int fd;
@@ -294,8 +302,8 @@ FIXTURE_SETUP(race)
 		SKIP(return, NO_TABLES);
 	if (tables_count())
 		SKIP(return, "this program has tables of its own");
-	ASSERT_EQ(0, place_make(&race.hot));
-	ASSERT_EQ(0, place_make(&race.calm));
+	ASSERT_EQ(0, layout_make(&race.hot));
+	ASSERT_EQ(0, layout_make(&race.calm));
 	ASSERT_TRUE(make_hot_table());
 	ASSERT_TRUE(make_calm());
 	for (int i = 0; i < PART_PAGES; i++)

@@ -11,16 +11,26 @@
  * It says the seed of its choices, and takes it from RANDOM_SEED. What happens at
  * the same time is another each time, though. RANDOM_SECONDS says how long it takes.
  */
-#include "../kselftest.h"
+#include "kselftest.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "random.h"
 #include "random_act.h"
-#include "random_stack.h"
-#include "random_object.h"
 
 /* Who has no rights. */
 #define NOBODY		65534
@@ -45,7 +55,7 @@ static void become(const char *role, unsigned long number)
 /* What a child does, too: there may be no other threads. */
 static void (* const brief_acts[])(void) = {
 	act_register, act_unregister, act_update, act_both, act_enumerate, act_few, act_crowd,
-	act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise, act_table, act_scene,
+	act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise, act_table, act_synth,
 	act_object, act_proc,
 };
 
@@ -151,7 +161,7 @@ static void act_thread(void)
 static void (* const acts[])(void) = {
 	act_register, act_unregister, act_update, act_both, act_enumerate, act_few, act_few,
 	act_few, act_crowd, act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise,
-	act_table, act_scene, act_scene, act_scene, act_object, act_object, act_signal, act_late,
+	act_table, act_synth, act_synth, act_synth, act_object, act_object, act_signal, act_late,
 	act_proc, act_proc, act_fork, act_vfork, act_exec, act_thread,
 };
 
@@ -410,15 +420,15 @@ static int keep(int fd, int number)
 /* Whether the kernel takes no such table. */
 static bool no_eh_frame(void)
 {
-	struct place place = {};
+	struct layout layout = {};
 	bool taken;
 
-	if (place_make(&place))
+	if (layout_make(&layout))
 		return true;
-	place.good.format = UNWIND_TABLE_EH_FRAME;
-	place.good.header = place.good.table_start;
-	taken = !do_register(&place.good);
-	munmap(place.area, PLACE_PAGES * PAGE);
+	layout.good.format = UNWIND_TABLE_EH_FRAME;
+	layout.good.header = layout.good.table_start;
+	taken = !do_register(&layout.good);
+	munmap(layout.area, LAYOUT_PAGES * PAGE);
 	return !taken;
 }
 

@@ -3,15 +3,20 @@
  * What the walker may read, and where it has to end: return addresses and CFAs
  * that cannot be, stacks that end, other stacks and other memory, and guesses.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "scene_fixture.h"
+#include "synth_fixture.h"
 
-static unsigned char *restorer_at(struct scene *scene)
+static unsigned char *restorer_at(struct synth *synth)
 {
-	unsigned char *at = scene->text + 20 * FUNCTION_SIZE;
+	unsigned char *at = synth->text + 20 * FUNCTION_SIZE;
 
 	memcpy(at, restorer_code, sizeof(restorer_code));
 	return at;
@@ -19,7 +24,7 @@ static unsigned char *restorer_at(struct scene *scene)
 
 /* --- Return addresses --- */
 
-TEST_F(scene, return_addresses_that_are_none)
+TEST_F(synth, bad_return_address)
 {
 	static const unsigned long none[] = {
 		0, -1UL, -4095UL, 1UL << 63, 1UL << 62, 0xffffffff81000000UL,
@@ -29,7 +34,7 @@ TEST_F(scene, return_addresses_that_are_none)
 		PERF_CONTEXT_USER_DEFERRED, PERF_CONTEXT_GUEST, PERF_CONTEXT_GUEST_KERNEL,
 		PERF_CONTEXT_GUEST_USER, PERF_CONTEXT_MAX,
 	};
-	unsigned char *restorer = restorer_at(&self->scene);
+	unsigned char *restorer = restorer_at(&self->synth);
 
 	/* What is behind them in the stack is good. */
 	WORD(0x00) = RETURN(1);
@@ -64,7 +69,7 @@ TEST_F(scene, return_addresses_that_are_none)
 		NO_RULES();
 		RULE(BY_SP(8));
 		WORD(0x00) = (unsigned long)restorer;
-		scene_signal((void *)AT(0x08), none[i], AT(0x500), AT(0x4f8));
+		synth_signal((void *)AT(0x08), none[i], AT(0x500), AT(0x4f8));
 		EXPECT_CALLERS((unsigned long)restorer);
 		WORD(0x00) = RETURN(1);
 	}
@@ -79,30 +84,30 @@ TEST_F(scene, return_addresses_that_are_none)
 }
 
 /* What a signal interrupted must be code of 64 bits. */
-TEST_F(scene, signals_in_other_code)
+TEST_F(synth, signals_in_other_code)
 {
-	unsigned char *restorer = restorer_at(&self->scene);
+	unsigned char *restorer = restorer_at(&self->synth);
 	ucontext_t *context;
 
 	RULE(BY_SP(8));
 	RULE(OUTERMOST);
 	WORD(0x00) = (unsigned long)restorer;
-	context = scene_signal((void *)AT(0x08), RETURN(1), AT(0x500), 0);
+	context = synth_signal((void *)AT(0x08), RETURN(1), AT(0x500), 0);
 	EXPECT_CALLERS((unsigned long)restorer, RETURN(1));
-	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->scene.chain.end);
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->synth.chain.end);
 	for (unsigned int cs = 0; cs < 0x40; cs++) {
 		/* The selector is the lowest of four numbers. */
 		context->uc_mcontext.gregs[REG_CSGSFS] = cs;
 		if (cs == 0x33)
 			continue;
 		EXPECT_CALLERS((unsigned long)restorer);
-		EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->scene.chain.end);
+		EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->synth.chain.end);
 	}
 }
 
 /* --- The CFA --- */
 
-TEST_F(scene, cfa_that_cannot_be)
+TEST_F(synth, bad_cfa)
 {
 	const unsigned long none[] = {
 		-1UL, -8UL, -16UL, -0x1000UL, 1UL << 63, 0x7ffffffff000UL, 0, 8, 0x1000,
@@ -159,7 +164,7 @@ TEST_F(scene, cfa_that_cannot_be)
 	EXPECT_CALLERS(RETURN(1));
 }
 
-TEST_F(scene, frame_pointer_that_is_none)
+TEST_F(synth, bad_frame_pointer)
 {
 	const unsigned long none[] = {
 		0, 1, -1UL, -8UL, -16UL, -0x1000UL, 1UL << 63, AT(0x101), AT(0x10b), AT(0x78),
@@ -186,10 +191,10 @@ TEST_F(scene, frame_pointer_that_is_none)
 
 /* --- Where a stack ends --- */
 
-TEST_F(scene, end_of_the_stack)
+TEST_F(synth, end_of_the_stack)
 {
 	/* One page, and behind it what nobody may touch. */
-	unsigned char *page = scene_memory(PAGE);
+	unsigned char *page = synth_memory(PAGE);
 
 	ASSERT_NE(NULL, page);
 	for (int words = 1; words <= 64; words++) {
@@ -219,9 +224,9 @@ TEST_F(scene, end_of_the_stack)
 }
 
 /* Below where the stack starts there is other memory. */
-TEST_F(scene, below_the_stack)
+TEST_F(synth, below_the_stack)
 {
-	ASSERT_EQ(0, mprotect(self->scene.stack, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+	ASSERT_EQ(0, mprotect(self->synth.stack, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
 	REGS.sp = AT(PAGE);
 	for (unsigned long at = 0; at < 2 * PAGE; at += 8)
 		WORD(at) = RETURN(1);
@@ -231,49 +236,49 @@ TEST_F(scene, below_the_stack)
 		NO_RULES();
 		RULE(FLEXIBLE(REG(RSP), 0x10, AT_CFA, offset));
 		RULE(OUTERMOST);
-		EXPECT_TRUE(scene_has(&self->scene, &(unsigned long){ RETURN(1) }, there));
+		EXPECT_TRUE(synth_has(&self->synth, &(unsigned long){ RETURN(1) }, there));
 		/* The frame pointer alone is there. */
 		NO_RULES();
 		RULE(BY_SP(0x10, offset));
 		RULE(OUTERMOST);
-		EXPECT_TRUE(scene_has(&self->scene, &(unsigned long){ RETURN(1) }, there));
+		EXPECT_TRUE(synth_has(&self->synth, &(unsigned long){ RETURN(1) }, there));
 	}
 }
 
-static void write_frames(struct scene *scene, unsigned long *at, unsigned long size, int nr)
+static void write_frames(struct synth *synth, unsigned long *at, unsigned long size, int nr)
 {
 	for (int i = 0; i < nr; i++) {
 		at += size / 8;
-		at[-1] = scene_return(scene, i == nr - 1 ? 2 : 1);
+		at[-1] = synth_return(synth, i == nr - 1 ? 2 : 1);
 	}
 }
 
 /* A stack that is in many mappings is still one. */
-TEST_F(scene, a_stack_in_pieces)
+TEST_F(synth, a_stack_in_pieces)
 {
-	unsigned char *stack = self->scene.stack;
+	unsigned char *stack = self->synth.stack;
 	unsigned long callers[64];
 
 	/* Frames of 0x500 bytes, some of which lie across. */
 	RULE(BY_SP(0x500));
 	RULE(BY_SP(0x500));
 	RULE(OUTERMOST);
-	write_frames(&self->scene, (unsigned long *)stack, 0x500, 64);
+	write_frames(&self->synth, (unsigned long *)stack, 0x500, 64);
 	for (int i = 0; i < 64; i++)
 		callers[i] = RETURN(i == 63 ? 2 : 1);
-	EXPECT_TRUE(scene_has(&self->scene, callers, 64));
+	EXPECT_TRUE(synth_has(&self->synth, callers, 64));
 
 	ASSERT_EQ(0, mlock(stack + 3 * PAGE, 2 * PAGE));
 	ASSERT_EQ(0, mprotect(stack + 8 * PAGE, PAGE, PROT_READ));
 	ASSERT_EQ(0, madvise(stack + 12 * PAGE, PAGE, MADV_DONTDUMP));
 	ASSERT_EQ(0, madvise(stack + 15 * PAGE, PAGE, MADV_DONTFORK));
-	EXPECT_TRUE(scene_has(&self->scene, callers, 64));
+	EXPECT_TRUE(synth_has(&self->synth, callers, 64));
 
 	/* Up to where there is none, or none that may be read. */
 	ASSERT_EQ(0, mprotect(stack + 10 * PAGE, PAGE, PROT_NONE));
-	EXPECT_TRUE(scene_has(&self->scene, callers, 10 * PAGE / 0x500));
+	EXPECT_TRUE(synth_has(&self->synth, callers, 10 * PAGE / 0x500));
 	ASSERT_EQ(0, munmap(stack + 10 * PAGE, PAGE));
-	EXPECT_TRUE(scene_has(&self->scene, callers, 10 * PAGE / 0x500));
+	EXPECT_TRUE(synth_has(&self->synth, callers, 10 * PAGE / 0x500));
 }
 
 /* --- Other memory --- */
@@ -292,11 +297,11 @@ static int map_file(void *at, int flags)
 }
 
 /* A guess, or a rule, does not get at memory that is not the stack. */
-TEST_F(scene, other_memory)
+TEST_F(synth, other_memory)
 {
 	/* Above the stack, or it could not be taken for one. It is a file's. */
-	unsigned long *other = (unsigned long *)self->scene.stack;
-	unsigned long *own = scene_memory(PAGE);
+	unsigned long *other = (unsigned long *)self->synth.stack;
+	unsigned long *own = synth_memory(PAGE);
 
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
@@ -336,23 +341,23 @@ TEST_F(scene, other_memory)
 
 /* Kernel addresses and none at all are no stack either. */
 /* Two frames of a stack above, and another one of this. */
-static void write_other_frames(struct scene *scene, unsigned long *own, unsigned long *other)
+static void write_other_frames(struct synth *synth, unsigned long *own, unsigned long *other)
 {
 	own[4] = (unsigned long)&other[8];
-	own[5] = scene_return(scene, 1);
+	own[5] = synth_return(synth, 1);
 	other[8] = (unsigned long)&other[16];
-	other[9] = scene_return(scene, 2);
+	other[9] = synth_return(synth, 2);
 	other[16] = 0;
-	other[17] = scene_return(scene, 3);
+	other[17] = synth_return(synth, 3);
 }
 
-#define OTHER_STACK(own, other)	write_other_frames(&self->scene, own, other)
+#define OTHER_STACK(own, other)	write_other_frames(&self->synth, own, other)
 
 /* What a coroutine was called from may be another stack above, for a guess. */
-TEST_F(scene, another_stack_above)
+TEST_F(synth, another_stack_above)
 {
-	unsigned long *other = (unsigned long *)self->scene.stack;
-	unsigned long *own = scene_memory(PAGE);
+	unsigned long *other = (unsigned long *)self->synth.stack;
+	unsigned long *own = synth_memory(PAGE);
 
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
@@ -360,7 +365,7 @@ TEST_F(scene, another_stack_above)
 	REGS.bp = (unsigned long)&own[4];
 	OTHER_STACK(own, other);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
-	EXPECT_TRUE(self->scene.chain.guessed);
+	EXPECT_TRUE(self->synth.chain.guessed);
 
 	/* By rules; the last one has its CFA on the stack that it is on. */
 	RULE(BY_FP(0x10, -0x10));
@@ -368,8 +373,8 @@ TEST_F(scene, another_stack_above)
 	RULE(BY_FP(0x10, -0x10));
 	RULE(OUTERMOST);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
-	EXPECT_TRUE(self->scene.chain.guessed);
-	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->scene.chain.end);
+	EXPECT_TRUE(self->synth.chain.guessed);
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->synth.chain.end);
 	NO_RULES();
 	RULE(FLEXIBLE(AT_REG(RSP), 0x10));
 	RULE(BY_SP(0x40));
@@ -379,19 +384,19 @@ TEST_F(scene, another_stack_above)
 	other[9] = RETURN(1);
 	/* A rule that names what was stored there is no guess. */
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	EXPECT_FALSE(self->scene.chain.guessed);
+	EXPECT_FALSE(self->synth.chain.guessed);
 	REGS.sp = (unsigned long)other;
 	other[2] = (unsigned long)&other[10];
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	EXPECT_FALSE(self->scene.chain.guessed);
+	EXPECT_FALSE(self->synth.chain.guessed);
 }
 
 /* It must have code to return to there, */
-TEST_F(scene, another_stack_without_code)
+TEST_F(synth, another_stack_without_code)
 {
-	unsigned long *other = (unsigned long *)self->scene.stack;
-	unsigned long *own = scene_memory(PAGE);
-	const unsigned long none[] = { AT(0), 0x1234, 0, (unsigned long)self->scene.table };
+	unsigned long *other = (unsigned long *)self->synth.stack;
+	unsigned long *own = synth_memory(PAGE);
+	const unsigned long none[] = { AT(0), 0x1234, 0, (unsigned long)self->synth.table };
 
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
@@ -406,15 +411,15 @@ TEST_F(scene, another_stack_without_code)
 		RULE(BY_FP(0x10, -0x10));
 		RULE(OUTERMOST);
 		EXPECT_CALLERS(RETURN(1));
-		EXPECT_FALSE(self->scene.chain.guessed);
-		EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->scene.chain.end);
+		EXPECT_FALSE(self->synth.chain.guessed);
+		EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->synth.chain.end);
 	}
 }
 
 /* be above, and memory that nothing but this program writes to. */
-TEST_F(scene, another_stack_that_is_none)
+TEST_F(synth, other_mapping_not_a_stack)
 {
-	unsigned long *other = scene_memory(PAGE), *own = scene_memory(PAGE);
+	unsigned long *other = synth_memory(PAGE), *own = synth_memory(PAGE);
 
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
@@ -449,7 +454,7 @@ TEST_F(scene, another_stack_that_is_none)
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 }
 
-TEST_F(scene, stack_pointers_that_are_none)
+TEST_F(synth, bad_stack_pointer)
 {
 	static const unsigned long none[] = { 0, 8, 0x1000, -8UL, -0x1000UL, 1UL << 63, 1UL << 47 };
 
@@ -497,7 +502,7 @@ static bool has_vm_flag(const void *addr, const char *flag)
  * A ring buffer is mapped as a device's memory would be, and programs can write to
  * its first page: a good stack, where none may be.
  */
-TEST_F(scene, memory_of_a_device)
+TEST_F(synth, device_memory)
 {
 	struct sampler other = {};
 	unsigned char *stack;
@@ -516,7 +521,7 @@ TEST_F(scene, memory_of_a_device)
 	EXPECT_NO_CALLERS();
 
 	/* Nor may a stack go on there. */
-	stack = scene_memory(RING_SIZE + 2 * PAGE);
+	stack = synth_memory(RING_SIZE + 2 * PAGE);
 	ASSERT_NE(NULL, stack);
 	ASSERT_EQ(stack + PAGE, mmap(stack + PAGE, RING_SIZE + PAGE, PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_FIXED, other.fd, 0));
@@ -532,7 +537,7 @@ TEST_F(scene, memory_of_a_device)
 	EXPECT_NO_CALLERS();
 }
 
-TEST_F(scene, stack_in_the_vvar)
+TEST_F(synth, stack_in_the_vvar)
 {
 	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
 
@@ -556,7 +561,7 @@ static bool is_mapped(const void *page)
 }
 
 /* What grows when it is touched does not for a guess. */
-TEST_F(scene, nothing_grows)
+TEST_F(synth, stack_does_not_grow)
 {
 	unsigned long far = 1024 * PAGE;
 	unsigned char *area = mmap(NULL, 2 * far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -618,9 +623,9 @@ TEST_F(scene, nothing_grows)
 /* --- Guesses --- */
 
 /* In a program with tables a frame pointer is only believed if it leads to code. */
-TEST_F(scene, guesses_must_be_code)
+TEST_F(synth, guesses_must_be_code)
 {
-	struct table_header *header = (struct table_header *)self->scene.table;
+	struct table_header *header = (struct table_header *)self->synth.table;
 
 	REGS.bp = AT(0x100);
 	WORD(0x100) = AT(0x200);
@@ -637,23 +642,23 @@ TEST_F(scene, guesses_must_be_code)
 	WORD(0x208) = AT(0x300);
 	EXPECT_CALLERS(RETURN(2));
 	/* Nowhere is no code either. */
-	WORD(0x208) = (unsigned long)self->scene.text - PAGE;
+	WORD(0x208) = (unsigned long)self->synth.text - PAGE;
 	EXPECT_CALLERS(RETURN(2));
 	WORD(0x208) = 0x1234;
 	EXPECT_CALLERS(RETURN(2));
 	/* Data. */
-	WORD(0x208) = (unsigned long)self->scene.table;
+	WORD(0x208) = (unsigned long)self->synth.table;
 	EXPECT_CALLERS(RETURN(2));
 
 	/* A table that cannot be read. */
 	header->version = 3;
 	EXPECT_CALLERS(RETURN(2));
-	ASSERT_EQ(0, do_update(&self->scene.ranges));
-	ASSERT_EQ(0, mprotect(self->scene.table, SCENE_TABLE, PROT_NONE));
-	scene_enter(&self->scene.frame);
-	EXPECT_EQ(NULL, sampler_chain(&self->scene.sampler, &self->scene.chain));
-	EXPECT_EQ(2, self->scene.chain.nr);
-	EXPECT_EQ(RETURN(2), self->scene.chain.ips[1]);
+	ASSERT_EQ(0, do_update(&self->synth.ranges));
+	ASSERT_EQ(0, mprotect(self->synth.table, SYNTH_TABLE, PROT_NONE));
+	synth_enter(&self->synth.frame);
+	EXPECT_EQ(NULL, sampler_chain(&self->synth.sampler, &self->synth.chain));
+	EXPECT_EQ(2, self->synth.chain.nr);
+	EXPECT_EQ(RETURN(2), self->synth.chain.ips[1]);
 }
 
 TEST_HARNESS_MAIN

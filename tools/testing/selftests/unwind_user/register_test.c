@@ -2,11 +2,19 @@
 /*
  * prctl(PR_UNWIND_TABLES): what it refuses, and what it says of what it took.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tables.h"
 
@@ -21,7 +29,7 @@ static const unsigned long operations[] = {
 };
 
 FIXTURE(prctl) {
-	struct place place;
+	struct layout layout;
 	struct unwind_table good;
 };
 
@@ -29,8 +37,8 @@ FIXTURE_SETUP(prctl)
 {
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	ASSERT_EQ(0, place_make(&self->place));
-	self->good = self->place.good;
+	ASSERT_EQ(0, layout_make(&self->layout));
+	self->good = self->layout.good;
 }
 
 FIXTURE_TEARDOWN(prctl)
@@ -47,7 +55,7 @@ TEST_F(prctl, registers_and_unregisters)
 	EXPECT_TRUE(registered(&self->good));
 }
 
-TEST_F(prctl, ranges_are_not_empty_or_reversed)
+TEST_F(prctl, empty_or_reversed_ranges)
 {
 	const struct {
 		long start, end;
@@ -68,7 +76,7 @@ TEST_F(prctl, ranges_are_not_empty_or_reversed)
 	EXPECT_EQ(0, do_register(&self->good));
 }
 
-TEST_F(prctl, ranges_are_in_user_space)
+TEST_F(prctl, ranges_beyond_user_space)
 {
 	static const unsigned long ends[] = { 1UL << 63, -PAGE, -1UL, 0xffffffff80000000 };
 
@@ -87,7 +95,7 @@ TEST_F(prctl, ranges_are_in_user_space)
 	}
 }
 
-TEST_F(prctl, a_table_is_at_most_4_gib)
+TEST_F(prctl, table_above_4_gib)
 {
 	size_t size = (4UL << 30) + PAGE;
 	void *large = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -96,9 +104,9 @@ TEST_F(prctl, a_table_is_at_most_4_gib)
 
 	if (large == MAP_FAILED)
 		SKIP(return, "no 4 GiB of addresses: errno %d", errno);
-	table = ranges(self->place.text, PAGE, large, 1UL << 32);
+	table = ranges(self->layout.text, PAGE, large, 1UL << 32);
 	EXPECT_EQ(-EINVAL, do_register(&table));
-	table = ranges(self->place.text, PAGE, large, (1UL << 32) - 1);
+	table = ranges(self->layout.text, PAGE, large, (1UL << 32) - 1);
 	EXPECT_EQ(0, do_register(&table));
 }
 
@@ -143,7 +151,7 @@ static_assert(offsetof(struct unwind_table, flags) == 44, "layout");
 static_assert(offsetof(struct unwind_table, state) == 48, "layout");
 static_assert(offsetof(struct unwind_table, origin) == 52, "layout");
 
-TEST_F(prctl, what_enumerate_fills_in_is_zero)
+TEST_F(prctl, fields_of_enumerate_must_be_zero)
 {
 	struct unwind_table table;
 
@@ -202,12 +210,12 @@ TEST_F(prctl, larger_elements_of_an_array)
 	if (tables_count())
 		SKIP(return, "this program has tables of its own");
 	for (int i = 0; i < 4; i++) {
-		table = page_of(&self->place, i);
+		table = page_of(&self->layout, i);
 		memcpy(array + i * 100, &table, sizeof(table));
 	}
 	EXPECT_EQ(4, tables_call(PR_UNWIND_TABLES_REGISTER, array, 4, 100));
 	for (int i = 0; i < 4; i++) {
-		table = page_of(&self->place, i);
+		table = page_of(&self->layout, i);
 		EXPECT_TRUE(registered(&table));
 	}
 
@@ -215,7 +223,7 @@ TEST_F(prctl, larger_elements_of_an_array)
 	memset(array, 0xff, sizeof(array));
 	EXPECT_EQ(4, tables_call(PR_UNWIND_TABLES_ENUMERATE, array, 4, 100));
 	for (int i = 0; i < 4; i++) {
-		table = page_of(&self->place, i);
+		table = page_of(&self->layout, i);
 		EXPECT_TRUE(same_ranges(&table, (struct unwind_table *)(array + i * 100)));
 		for (int at = sizeof(table); at < 100; at++)
 			EXPECT_EQ(0, array[i * 100 + at]);
@@ -235,13 +243,13 @@ static struct unwind_table *last_element(const struct unwind_table *element)
 	return last;
 }
 
-TEST_F(prctl, arrays_that_are_not_there)
+TEST_F(prctl, unmapped_arrays)
 {
 	struct unwind_table *last = last_element(&self->good);
 
 	for (unsigned int i = 0; i < 3; i++) {
 		EXPECT_EQ(-EFAULT, tables_call(operations[i], NULL, 1, sizeof(self->good)));
-		EXPECT_EQ(-EFAULT, tables_call(operations[i], self->place.area, 1,
+		EXPECT_EQ(-EFAULT, tables_call(operations[i], self->layout.area, 1,
 					       sizeof(self->good)));
 	}
 
@@ -253,7 +261,7 @@ TEST_F(prctl, arrays_that_are_not_there)
 
 	/* Enumerating writes, but no more than there are. */
 	EXPECT_EQ(-EFAULT, tables_list(NULL, 1));
-	EXPECT_EQ(-EFAULT, tables_list((void *)self->place.text, 1));
+	EXPECT_EQ(-EFAULT, tables_list((void *)self->layout.text, 1));
 	EXPECT_EQ(tables_count(), tables_list(last, 1));
 }
 
@@ -311,7 +319,7 @@ static void ignore(int number)
 {
 }
 
-TEST_F(prctl, a_signal_ends_a_long_call)
+TEST_F(prctl, signal_ends_long_call)
 {
 	struct sigaction action = { .sa_handler = ignore, .sa_flags = SA_RESTART };
 	struct long_call call = { .table = &self->good, .result = -1 };
@@ -333,7 +341,7 @@ TEST_F(prctl, a_signal_ends_a_long_call)
 	EXPECT_TRUE(registered(&self->good));
 }
 
-TEST_F(prctl, texts_do_not_overlap)
+TEST_F(prctl, overlapping_texts)
 {
 	/* In bytes, around the second and third page of the text. */
 	static const long overlaps[][2] = {
@@ -345,9 +353,9 @@ TEST_F(prctl, texts_do_not_overlap)
 		{ -PAGE, 1 - 2 * (long)PAGE },	/* its first byte */
 		{ 2 * PAGE - 1, PAGE },		/* its last byte */
 	};
-	struct unwind_table middle = ranges(self->place.text + PAGE, 2 * PAGE,
-					    self->place.table, PAGE);
-	struct unwind_table first = page_of(&self->place, 0), last = page_of(&self->place, 3);
+	struct unwind_table middle = ranges(self->layout.text + PAGE, 2 * PAGE,
+					    self->layout.table, PAGE);
+	struct unwind_table first = page_of(&self->layout, 0), last = page_of(&self->layout, 3);
 
 	ASSERT_EQ(0, do_register(&middle));
 	for (unsigned int i = 0; i < ARRAY_SIZE(overlaps); i++) {
@@ -367,7 +375,7 @@ TEST_F(prctl, texts_do_not_overlap)
 	EXPECT_TRUE(registered(&first) && registered(&middle) && registered(&last));
 }
 
-TEST_F(prctl, text_is_executable_memory)
+TEST_F(prctl, text_not_executable)
 {
 	struct unwind_table text = self->good;
 
@@ -377,22 +385,22 @@ TEST_F(prctl, text_is_executable_memory)
 	text = self->good;
 	text.text_end += 1;
 	EXPECT_EQ(-EACCES, do_register(&text));
-	text = ranges(self->place.table, PAGE, self->place.table, PAGE);
+	text = ranges(self->layout.table, PAGE, self->layout.table, PAGE);
 	EXPECT_EQ(-EACCES, do_register(&text));
 
 	/* A page in it. */
-	ASSERT_EQ(0, mprotect(self->place.text + PAGE, PAGE, PROT_READ));
+	ASSERT_EQ(0, mprotect(self->layout.text + PAGE, PAGE, PROT_READ));
 	EXPECT_EQ(-EACCES, do_register(&self->good));
-	text = page_of(&self->place, 0);
+	text = page_of(&self->layout, 0);
 	EXPECT_EQ(0, do_register(&text));
-	ASSERT_EQ(0, munmap(self->place.text + PAGE, PAGE));
+	ASSERT_EQ(0, munmap(self->layout.text + PAGE, PAGE));
 	EXPECT_EQ(-EACCES, do_update(&self->good));
-	text = page_of(&self->place, 1);
+	text = page_of(&self->layout, 1);
 	EXPECT_EQ(-EACCES, do_register(&text));
 	/* At two mappings there is no hole. */
-	ASSERT_EQ(0, mprotect(self->place.text + 2 * PAGE, PAGE,
+	ASSERT_EQ(0, mprotect(self->layout.text + 2 * PAGE, PAGE,
 			      PROT_READ | PROT_WRITE | PROT_EXEC));
-	text = ranges(self->place.text + 2 * PAGE, 2 * PAGE, self->place.table, PAGE);
+	text = ranges(self->layout.text + 2 * PAGE, 2 * PAGE, self->layout.table, PAGE);
 	EXPECT_EQ(0, do_register(&text));
 }
 
@@ -412,23 +420,23 @@ static void *device_memory(void)
 	return (void *)start;
 }
 
-TEST_F(prctl, a_table_is_not_a_device)
+TEST_F(prctl, table_in_device_memory)
 {
 	void *device = device_memory();
-	struct unwind_table other = ranges(self->place.text, PAGE, device, PAGE);
+	struct unwind_table other = ranges(self->layout.text, PAGE, device, PAGE);
 
 	if (!device)
 		SKIP(return, "no [vvar_vclock], which is memory of a device");
 	EXPECT_EQ(-EACCES, do_register(&other));
-	other = ranges(self->place.text, PAGE, self->place.table, PAGE);
+	other = ranges(self->layout.text, PAGE, self->layout.table, PAGE);
 	EXPECT_EQ(0, do_register(&other));
-	other = ranges(self->place.text, PAGE, device, PAGE);
+	other = ranges(self->layout.text, PAGE, device, PAGE);
 	EXPECT_EQ(-EACCES, do_update(&other));
 }
 
-TEST_F(prctl, table_is_readable_memory)
+TEST_F(prctl, table_in_unreadable_memory)
 {
-	unsigned char *table = (unsigned char *)self->place.table;
+	unsigned char *table = (unsigned char *)self->layout.table;
 	struct unwind_table other = self->good;
 
 	other.table_start -= 1;
@@ -440,9 +448,9 @@ TEST_F(prctl, table_is_readable_memory)
 	EXPECT_EQ(-EACCES, do_register(&self->good));
 	ASSERT_EQ(0, munmap(table + PAGE, PAGE));
 	EXPECT_EQ(-EACCES, do_register(&self->good));
-	other = ranges(self->place.text, PAGE, table + PAGE, PAGE);
+	other = ranges(self->layout.text, PAGE, table + PAGE, PAGE);
 	EXPECT_EQ(-EACCES, do_register(&other));
-	other = ranges(self->place.text, PAGE, table, PAGE);
+	other = ranges(self->layout.text, PAGE, table, PAGE);
 	EXPECT_EQ(0, do_register(&other));
 	/* An update is checked like any other. */
 	other.table_end += PAGE;
@@ -451,7 +459,7 @@ TEST_F(prctl, table_is_readable_memory)
 	EXPECT_TRUE(registered(&other));
 }
 
-TEST_F(prctl, what_is_not_there)
+TEST_F(prctl, unregister_unknown)
 {
 	static const long others[][2] = {
 		{ 0, -1 }, { 1, 0 }, { 1, -1 }, { 0, -PAGE }, { PAGE, 0 },
@@ -474,7 +482,7 @@ TEST_F(prctl, what_is_not_there)
 	EXPECT_EQ(-ENOENT, do_update(&self->good));
 }
 
-TEST_F(prctl, unregister_looks_at_the_text_only)
+TEST_F(prctl, unregister_ignores_the_table)
 {
 	struct unwind_table other = self->good;
 
@@ -485,7 +493,7 @@ TEST_F(prctl, unregister_looks_at_the_text_only)
 	EXPECT_FALSE(registered(&self->good));
 }
 
-TEST_F(prctl, update_gives_another_table)
+TEST_F(prctl, update_replaces_the_table)
 {
 	struct unwind_table other = self->good;
 	long count;
@@ -499,7 +507,7 @@ TEST_F(prctl, update_gives_another_table)
 	EXPECT_EQ(count, tables_count());
 }
 
-TEST_F(prctl, a_limit)
+TEST_F(prctl, limit_is_enforced)
 {
 	struct unwind_table pages[3];
 	long others = tables_count(), before = read_number(MAX_SYSCTL), low;
@@ -507,7 +515,7 @@ TEST_F(prctl, a_limit)
 	char text[24];
 
 	for (int i = 0; i < 3; i++)
-		pages[i] = page_of(&self->place, i);
+		pages[i] = page_of(&self->layout, i);
 	ASSERT_LE(0, before);
 	ASSERT_EQ(0, do_register(&pages[0]));
 
@@ -547,7 +555,7 @@ static int drop_capability(int capability)
 	return syscall(__NR_capset, &header, data) ? -errno : 0;
 }
 
-TEST_F(prctl, who_may_set_what)
+TEST_F(prctl, sysctl_permissions)
 {
 	int error = write_string(USED_SYSCTL, "7");
 	pid_t pid;
@@ -571,7 +579,7 @@ TEST_F(prctl, who_may_set_what)
 	EXPECT_EQ(7, read_number(USED_SYSCTL));
 }
 
-TEST_F(prctl, the_usual_limit)
+TEST_F(prctl, default_limit)
 {
 	static struct unwind_table many[4096 + 1];
 	unsigned char *text = mmap(NULL, 2 * (4096 + 1), PROT_READ | PROT_EXEC,
@@ -582,7 +590,7 @@ TEST_F(prctl, the_usual_limit)
 	/* What a kernel starts with; tests that set another number set it back. */
 	ASSERT_EQ(4096, read_number(MAX_SYSCTL));
 	for (int i = 0; i <= room; i++)
-		many[i] = ranges(text + 2 * i, 1, self->place.table, PAGE);
+		many[i] = ranges(text + 2 * i, 1, self->layout.table, PAGE);
 	EXPECT_EQ(room, tables_call(PR_UNWIND_TABLES_REGISTER, many, room + 1,
 				    sizeof(*many)));
 	EXPECT_EQ(-ENOSPC, do_register(&many[room]));
@@ -591,13 +599,13 @@ TEST_F(prctl, the_usual_limit)
 	EXPECT_EQ(0, do_register(&many[room]));
 }
 
-TEST_F(prctl, batches_stop_at_the_first_failure)
+TEST_F(prctl, batch_stops_at_first_failure)
 {
 	struct unwind_table batch[PART_PAGES];
 	long others = tables_count();
 
 	for (int i = 0; i < PART_PAGES; i++)
-		batch[i] = page_of(&self->place, i);
+		batch[i] = page_of(&self->layout, i);
 	batch[2].flags = 1;
 	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_REGISTER, batch, PART_PAGES));
 	EXPECT_EQ(others + 2, tables_count());
@@ -628,8 +636,8 @@ TEST_F(prctl, enumerate_says_what_register_takes)
 		SKIP(return, "this program has tables of its own");
 	/* In no order; 7 and MANY have no common factor. */
 	for (int i = 0; i < MANY; i++)
-		made[i] = ranges(self->place.text + i * 7 % MANY * 16, 1 + i % 16,
-				 (char *)self->place.table + i, 100 + i);
+		made[i] = ranges(self->layout.text + i * 7 % MANY * 16, 1 + i % 16,
+				 (char *)self->layout.table + i, 100 + i);
 	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_REGISTER, made, MANY));
 
 	/* However many are asked for, it says how many there are. */

@@ -2,14 +2,15 @@
 /*
  * All that a rule may say, each on a stack that fits that alone.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
 #include <signal.h>
+#include <string.h>
 
-#include "scene_fixture.h"
+#include "synth_fixture.h"
 
 /* The tests can fail: what no rule says does not happen. */
-TEST_F(scene, without_a_rule)
+TEST_F(synth, without_a_rule)
 {
 	REGS.bp = AT(0x100);
 	WORD(0x00) = RETURN(1);
@@ -23,7 +24,7 @@ TEST_F(scene, without_a_rule)
 
 /* --- The CFA --- */
 
-TEST_F(scene, cfa_from_sp)
+TEST_F(synth, cfa_from_sp)
 {
 	static const int offsets[] = { 8, 0x40, 0x100, 0x108, 0x1000, 0x12000 };
 
@@ -35,11 +36,11 @@ TEST_F(scene, cfa_from_sp)
 		WORD(offsets[i] - 8) = RETURN(1);
 		WORD(offsets[i] + 0x18) = RETURN(2);
 		EXPECT_CALLERS(RETURN(1), RETURN(2));
-		memset(self->scene.stack, 0, SCENE_STACK);
+		memset(self->synth.stack, 0, SYNTH_STACK);
 	}
 }
 
-TEST_F(scene, cfa_from_fp)
+TEST_F(synth, cfa_from_fp)
 {
 	/* Each of two functions saves the frame pointer where it points to. */
 	RULE(BY_FP(0x10, -0x10));
@@ -56,7 +57,7 @@ TEST_F(scene, cfa_from_fp)
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 }
 
-TEST_F(scene, cfa_from_another_register)
+TEST_F(synth, cfa_from_another_register)
 {
 	/* In the order of struct scene_regs, behind ip. */
 	static const int registers[] = {
@@ -77,7 +78,7 @@ TEST_F(scene, cfa_from_another_register)
 	}
 }
 
-TEST_F(scene, cfa_on_the_stack)
+TEST_F(synth, cfa_on_the_stack)
 {
 	static const int registers[] = { RSP, RBP, R12 };
 
@@ -100,7 +101,7 @@ TEST_F(scene, cfa_on_the_stack)
 /* --- The return address --- */
 
 /* Also all distances of what is read together. */
-TEST_F(scene, return_address_on_the_stack)
+TEST_F(synth, return_address_on_the_stack)
 {
 	for (int offset = -0x300; offset <= 0x40; offset += 8) {
 		NO_RULES();
@@ -114,7 +115,7 @@ TEST_F(scene, return_address_on_the_stack)
 	}
 }
 
-TEST_F(scene, return_address_far_away)
+TEST_F(synth, return_address_far_away)
 {
 	static const int offsets[] = { -0x12008, -0x10000, -0x1000, 0x1000, 0xdff0 };
 
@@ -128,7 +129,7 @@ TEST_F(scene, return_address_far_away)
 	}
 }
 
-TEST_F(scene, return_address_in_a_register)
+TEST_F(synth, return_address_in_a_register)
 {
 	RULE(FLEXIBLE(REG(RSP), 0x10, REG(R12), -3));
 	RULE(BY_SP(0x10));
@@ -139,7 +140,7 @@ TEST_F(scene, return_address_in_a_register)
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 }
 
-TEST_F(scene, return_address_where_a_register_points_to)
+TEST_F(synth, return_address_where_a_register_points_to)
 {
 	static const int registers[] = { RSP, RBP, R14 };
 
@@ -168,7 +169,7 @@ TEST_F(scene, return_address_where_a_register_points_to)
 	EXPECT_CALLERS(RETURN(1), RETURN(2));				\
 } while (0)
 
-TEST_F(scene, fp_unchanged)
+TEST_F(synth, fp_unchanged)
 {
 	WORD(0x18) = RETURN(1);
 	REGS.bp = AT(0x1000);
@@ -177,7 +178,7 @@ TEST_F(scene, fp_unchanged)
 	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, AT_CFA, -8));
 }
 
-TEST_F(scene, fp_on_the_stack)
+TEST_F(synth, fp_on_the_stack)
 {
 	for (int offset = -0x300; offset <= 0x40; offset += 8) {
 		if (offset == -8)
@@ -190,7 +191,7 @@ TEST_F(scene, fp_on_the_stack)
 	}
 }
 
-TEST_F(scene, fp_far_away)
+TEST_F(synth, fp_far_away)
 {
 	WORD(0x12000) = AT(0x1d000);
 	WORD(0x13000 - 0x900) = RETURN(1);
@@ -201,7 +202,7 @@ TEST_F(scene, fp_far_away)
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 }
 
-TEST_F(scene, fp_in_a_register)
+TEST_F(synth, fp_in_a_register)
 {
 	WORD(0x18) = RETURN(1);
 	REGS.bp = AT(0x2000);
@@ -212,7 +213,7 @@ TEST_F(scene, fp_in_a_register)
 	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, AT_CFA, -8, REG(RBP), -0x1000));
 }
 
-TEST_F(scene, fp_where_a_register_points_to)
+TEST_F(synth, fp_where_a_register_points_to)
 {
 	WORD(0x18) = RETURN(1);
 	REGS.bp = AT(0x2000);
@@ -230,7 +231,7 @@ TEST_F(scene, fp_where_a_register_points_to)
 /* --- All of it --- */
 
 /* A rule never sees what it restores. */
-TEST_F(scene, operands_are_the_current_frames)
+TEST_F(synth, operands_are_the_current_frames)
 {
 	REGS.sp = AT(0x100);
 	REGS.bp = AT(0x200);
@@ -259,7 +260,7 @@ TEST_F(scene, operands_are_the_current_frames)
 }
 
 /* Other registers are those of the topmost frame, and nobody else's. */
-TEST_F(scene, another_register_in_a_callers_frame)
+TEST_F(synth, another_register_in_a_callers_frame)
 {
 	static const struct rule others[] = {
 		FLEXIBLE(REG(R12), 0x10),
@@ -297,9 +298,9 @@ TEST_F(scene, another_register_in_a_callers_frame)
 }
 
 /* Below a signal's frame they are known again, for one frame. */
-TEST_F(scene, another_register_below_a_signal)
+TEST_F(synth, another_register_below_a_signal)
 {
-	unsigned char *restorer = self->scene.text + 20 * FUNCTION_SIZE;
+	unsigned char *restorer = self->synth.text + 20 * FUNCTION_SIZE;
 	unsigned long ip = RETURN(1) + 5;
 	ucontext_t *context;
 
@@ -312,7 +313,7 @@ TEST_F(scene, another_register_below_a_signal)
 	/* What is interrupted has its stack below the handler's. */
 	REGS.sp = AT(0x8000);
 	WORD(0x8000) = (unsigned long)restorer;
-	context = scene_signal((void *)AT(0x8008), ip, AT(0x100), 0);
+	context = synth_signal((void *)AT(0x8008), ip, AT(0x100), 0);
 	context->uc_mcontext.gregs[REG_R12] = AT(0x200);
 	context->uc_mcontext.gregs[REG_RBX] = AT(0x300);
 	context->uc_mcontext.gregs[REG_RDX] = AT(0x400);
@@ -326,7 +327,7 @@ TEST_F(scene, another_register_below_a_signal)
 	EXPECT_CALLERS((unsigned long)restorer, ip, RETURN(2), RETURN(3));
 }
 
-TEST_F(scene, outermost)
+TEST_F(synth, outermost)
 {
 	static const struct rule ends[] = { OUTERMOST, { .flexible = true } };
 
@@ -348,7 +349,7 @@ TEST_F(scene, outermost)
 }
 
 /* Where the frame starts with its mapping, words below the CFA cannot all be read. */
-TEST_F(scene, at_the_start_of_a_stack)
+TEST_F(synth, at_the_start_of_a_stack)
 {
 	for (int size = 8; size <= 0x108; size += 0x10) {
 		NO_RULES();
@@ -379,8 +380,8 @@ static const unsigned char common_code[] = { 0x48, 0x8d, 0x64, 0x24, 0x08, 0xc3 
 static unsigned char *plt;
 static unsigned long *plt_slots;
 
-/* A PLT behind the first functions of a scene, and its table. */
-static void make_plt(struct scene *scene)
+/* A PLT behind the first functions of a synthetic stack, and its table. */
+static void make_plt(struct synth *synth)
 {
 	static const unsigned char rows[] = {
 		2, 0, 0x10, 0, ENTRY_SIZE,	/* MASK */
@@ -391,8 +392,8 @@ static void make_plt(struct scene *scene)
 	};
 	unsigned char *common;
 
-	plt = scene->text + 8 * FUNCTION_SIZE;
-	plt_slots = (unsigned long *)(scene->text + 4 * PAGE);
+	plt = synth->text + 8 * FUNCTION_SIZE;
+	plt_slots = (unsigned long *)(synth->text + 4 * PAGE);
 	common = plt + ENTRIES * ENTRY_SIZE;
 	for (int i = 0; i < ENTRIES; i++) {
 		unsigned char *at = plt + i * ENTRY_SIZE;
@@ -406,20 +407,20 @@ static void make_plt(struct scene *scene)
 		plt_slots[i] = (unsigned long)at + 6;
 	}
 	memcpy(common, common_code, sizeof(common_code));
-	scene_add(scene, plt - scene->text, ENTRIES * ENTRY_SIZE, rows, sizeof(rows));
-	scene_add(scene, common - scene->text, sizeof(common_code), common_rows,
+	synth_add(synth, plt - synth->text, ENTRIES * ENTRY_SIZE, rows, sizeof(rows));
+	synth_add(synth, common - synth->text, sizeof(common_code), common_rows,
 		  sizeof(common_rows));
 }
 
 /* On top, as a caller, and interrupted, at all offsets of all entries. */
-TEST_F(scene, repeating_block)
+TEST_F(synth, repeating_block)
 {
-	unsigned char *restorer = self->scene.text + 20 * FUNCTION_SIZE;
+	unsigned char *restorer = self->synth.text + 20 * FUNCTION_SIZE;
 
 	memcpy(restorer, restorer_code, sizeof(restorer_code));
 	RULE(BY_SP(8));
 	RULE(OUTERMOST);
-	make_plt(&self->scene);
+	make_plt(&self->synth);
 	for (int offset = 0; offset < ENTRIES * ENTRY_SIZE; offset++) {
 		unsigned long ip = (unsigned long)plt + offset;
 		int size = offset % ENTRY_SIZE < 11 ? 8 : 16;
@@ -431,31 +432,31 @@ TEST_F(scene, repeating_block)
 		EXPECT_CALLERS(ip + 1, RETURN(1));
 
 		WORD(0x00) = (unsigned long)restorer;
-		scene_signal((void *)AT(0x08), ip, AT(0x400), 0);
+		synth_signal((void *)AT(0x08), ip, AT(0x400), 0);
 		WORD(0x400) = size == 8 ? RETURN(1) : 0x1234;
 		WORD(0x408) = size == 8 ? 0x1234 : RETURN(1);
 		EXPECT_CALLERS((unsigned long)restorer, ip, RETURN(1));
 	}
 }
 
-static struct scene *stepped;
+static struct synth *stepped;
 static unsigned int steps, wrong_steps;
 
 static void on_step(int number, siginfo_t *info, void *data)
 {
-	unsigned long ip = ((ucontext_t *)data)->uc_mcontext.gregs[REG_RIP], dummy;
+	unsigned long ip = ((ucontext_t *)data)->uc_mcontext.gregs[REG_RIP];
 	struct chain *chain = &stepped->chain;
 	const char *error;
 	unsigned int i;
 
 	if (ip < (unsigned long)plt || ip >= (unsigned long)plt + PAGE)
 		return;
-	asm volatile("syscall" : "=a" (dummy) : "0" (__NR_getppid) : "rcx", "r11", "memory");
+	getppid_in_frame();
 	error = sampler_chain(&stepped->sampler, chain);
-	/* The handler, the restorer, the stub and its caller; who called that is not known. */
+	/* What samples, the handler, the restorer, the stub and its caller, and no more. */
 	for (i = 0; !error && i < chain->nr && chain->ips[i] != ip; i++)
 		;
-	if (error || i != 2 || i + 1 >= chain->nr ||
+	if (error || i != 3 || i + 1 >= chain->nr ||
 	    chain->ips[i + 1] != (unsigned long)call_in_steps_return) {
 		ksft_print_msg("plt + 0x%lx: %s\n", ip - (unsigned long)plt, error ?: "wrong");
 		wrong_steps++;
@@ -463,12 +464,12 @@ static void on_step(int number, siginfo_t *info, void *data)
 	steps++;
 }
 
-TEST_F(scene, signal_in_a_plt)
+TEST_F(synth, signal_in_a_plt)
 {
 	struct sigaction action = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
 
-	make_plt(&self->scene);
-	stepped = &self->scene;
+	make_plt(&self->synth);
+	stepped = &self->synth;
 	ASSERT_EQ(0, sigaction(SIGTRAP, &action, NULL));
 	for (int i = 0; i < ENTRIES; i++) {
 		steps = 0;

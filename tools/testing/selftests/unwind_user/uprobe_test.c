@@ -11,8 +11,9 @@
 #include <linux/elf.h>
 #include <linux/hw_breakpoint.h>
 
-#include "../kselftest.h"
-#include "sampler.h"
+#include "kselftest.h"
+#include "callers.h"
+#include "tap.h"
 #include "uprobe.h"
 
 #define MAX_PROBES	5
@@ -29,12 +30,12 @@ struct probe {
 };
 
 #define ENTRY(label)		{ .at = label }
-#define RETURN(label)		{ .at = label, .ret = true }
+#define URET(label)		{ .at = label, .ret = true }
 #define QUIET_ENTRY(label)	{ .at = label, .quiet = true }
-#define QUIET_RETURN(label)	{ .at = label, .ret = true, .quiet = true }
+#define QUIET_URET(label)	{ .at = label, .ret = true, .quiet = true }
 
 /* Functions to be called, where they are probed, and the stacks of the samples. */
-struct scenario {
+struct uprobe_case {
 	const char *name;
 	void (*chain)(int depth);
 	int depth;
@@ -46,7 +47,7 @@ struct scenario {
 
 #define EMPTY	((const void *)-1)
 
-static const struct scenario scenarios[] = {
+static const struct uprobe_case cases[] = {
 	{ "first instruction, push, emulated", probed_push, 0, 0, { ENTRY(probed_push) },
 	  { { probed_push } } },
 	{ "sub, stepped", probed_sub, 0, 0, { ENTRY(sub_at) }, { { sub_at } } },
@@ -65,38 +66,31 @@ static const struct scenario scenarios[] = {
 #endif
 	{ "two probes", outer, 0, 0, { ENTRY(outer), ENTRY(inner) },
 	  { { outer }, { inner, outer_return } } },
-	{ "return", inner, 0, 0, { RETURN(inner) }, { { EMPTY } } },
-	{ "return in the stack", outer, 0, 0, { RETURN(outer), ENTRY(inner) },
+	{ "return", inner, 0, 0, { URET(inner) }, { { EMPTY } } },
+	{ "return in the stack", outer, 0, 0, { URET(outer), ENTRY(inner) },
 	  { { inner, outer_return }, { EMPTY } } },
 	{ "two returns in the stack", outer, 0, 0,
-	  { RETURN(outer), RETURN(inner), ENTRY(inner), ENTRY(outer) },
+	  { URET(outer), URET(inner), ENTRY(inner), ENTRY(outer) },
 	  { { outer }, { inner, outer_return }, { outer_return }, { EMPTY } } },
 	{ "two return probes of a function", outer, 0, 0,
-	  { RETURN(outer), RETURN(outer), ENTRY(inner) },
+	  { URET(outer), URET(outer), ENTRY(inner) },
 	  { { inner, outer_return }, { EMPTY }, { EMPTY } } },
 	{ "return probes before and after a tail call", tail_caller, 0, 0,
-	  { RETURN(tail_caller), RETURN(outer), ENTRY(inner) },
+	  { URET(tail_caller), URET(outer), ENTRY(inner) },
 	  { { inner, outer_return }, { EMPTY }, { EMPTY } } },
-	{ "return probe in recursion", recursive, 3, 0, { RETURN(recursive), ENTRY(inner) },
+	{ "return probe in recursion", recursive, 3, 0, { URET(recursive), ENTRY(inner) },
 	  { { inner, recursive_last_return, recursive_return, recursive_return },
 	    { recursive_return, recursive_return }, { recursive_return }, { EMPTY } } },
 	{ "return probe of a function that was left", jumper, 0, 0,
-	  { RETURN(jumper), RETURN(thrower), ENTRY(inner) },
+	  { URET(jumper), URET(thrower), ENTRY(inner) },
 	  { { inner, jumper_return }, { EMPTY } } },
 	{ "return probes of a signal's handler and what it interrupted", interrupted, 0, 0,
-	  { RETURN(interrupted), RETURN(handler), ENTRY(inner) },
+	  { URET(interrupted), URET(handler), ENTRY(inner) },
 	  { { inner, handler_return, restorer, interrupted_ud2 },
 	    { restorer, interrupted_behind }, { EMPTY } } },
 	/* Optimised after the first time. */
 	{ "no-operation of ten bytes", probed_nop10, 0, 4, { ENTRY(nop10_at) }, { { nop10_at } } },
 };
-
-/* Where the functions of this file that are on the stack return to. */
-static struct chain callers;
-
-#define ENTER() \
-	(callers.ips[callers.nr++] = (unsigned long)__builtin_return_address(0))
-#define LEAVE()	(callers.nr--)
 
 /* The ring that all events write to. */
 static struct sampler sampler;
@@ -231,19 +225,6 @@ static int take_samples(void)
 	return type < 0 ? -1 : nr;
 }
 
-static bool same_chain(const struct chain *chain, const struct chain *expected)
-{
-	bool same = chain->nr == expected->nr;
-
-	for (unsigned int i = 0; same && i < chain->nr; i++)
-		same = chain->ips[i] == expected->ips[i];
-	for (unsigned int i = 0; !same && (i < chain->nr || i < expected->nr); i++)
-		ksft_print_msg("%u: 0x%lx, expected 0x%lx\n", i,
-			       i < chain->nr ? chain->ips[i] : 0,
-			       i < expected->nr ? expected->ips[i] : 0);
-	return same;
-}
-
 /* Compare the samples with stacks, which came that many times over. */
 static bool compare(const void *const stacks[][5], int times, const struct chain *below)
 {
@@ -265,7 +246,8 @@ static bool compare(const void *const stacks[][5], int times, const struct chain
 			expected.ips[expected.nr++] = (unsigned long)ips[j];
 		for (unsigned int j = 0; j < below->nr; j++)
 			expected.ips[expected.nr++] = below->ips[j];
-		if (!same_chain(&samples[i].chain, &expected)) {
+		if (!same_frames(&samples[i].chain, 0, &expected)) {
+			print_difference(&samples[i].chain, 0, &expected);
 			ksft_print_msg("in sample %d of %d\n", i + 1, nr);
 			same = false;
 		}
@@ -277,31 +259,28 @@ static bool compare(const void *const stacks[][5], int times, const struct chain
 static void get_below(struct chain *below)
 {
 	below->nr = 0;
-	below->ips[below->nr++] = (unsigned long)chain_call_return;
-	below->ips[below->nr++] = chain_call_caller;
-	for (unsigned int i = callers.nr; i > 0; i--)
-		below->ips[below->nr++] = callers.ips[i - 1];
-	below->ips[below->nr++] = (unsigned long)start_return;
+	expect_callers(below);
 }
 
-static bool run(const struct scenario *scenario)
+static int run_case(const void *arg)
 {
+	const struct uprobe_case *probed = arg;
 	static struct chain below;
 	bool same = false;
 
 	ENTER();
-	for (int i = 0; i < MAX_PROBES && scenario->probes[i].at; i++) {
-		int error = open_probe(&scenario->probes[i]);
+	for (int i = 0; i < MAX_PROBES && probed->probes[i].at; i++) {
+		int error = open_probe(&probed->probes[i]);
 
 		if (error) {
 			ksft_print_msg("cannot open probe %d: errno %d\n", i, error);
 			goto out;
 		}
 	}
-	for (int i = 0; i < (scenario->calls ?: 1); i++)
-		chain_call(scenario->chain, scenario->depth);
+	for (int i = 0; i < (probed->calls ?: 1); i++)
+		chain_call(probed->chain, probed->depth);
 	get_below(&below);
-	same = compare(scenario->stacks, scenario->calls ?: 1, &below);
+	same = compare(probed->stacks, probed->calls ?: 1, &below);
 out:
 	close_events();
 	LEAVE();
@@ -385,18 +364,19 @@ static bool stop_at(const char *mapping, unsigned long at, const struct probe *p
 }
 
 /* Behind the first instruction of an optimised probe, which moves rsp. */
-static void test_stop_in_probe(void)
+static int test_stop_in_probe(const void *unused)
 {
 	const struct probe probe = QUIET_ENTRY(nop10_at);
+	bool same;
 
 	ENTER();
-	ksft_test_result(stop_at(NULL, (unsigned long)nop10_at + 5, &probe, probed_nop10, nop10_at),
-			 "stop inside an optimised probe\n");
+	same = stop_at(NULL, (unsigned long)nop10_at + 5, &probe, probed_nop10, nop10_at);
 	LEAVE();
+	return same;
 }
 
 /* At each instruction of the trampoline of optimised probes. */
-static void test_stop_in_trampoline(void)
+static int test_stop_in_trampoline(const void *unused)
 {
 	static const unsigned char at[] = { 0, 1, 3, 4, 11, 13, 14, 16, 17 };
 	const struct probe probe = QUIET_ENTRY(nop10_at);
@@ -406,22 +386,22 @@ static void test_stop_in_trampoline(void)
 	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++)
 		same &= stop_at("[uprobes-trampoline]", at[i], &probe, probed_nop10,
 				at[i] < 13 ? nop10_at : nop10_at + 10);
-	ksft_test_result(same, "stop in the trampoline of optimised probes\n");
 	LEAVE();
+	return same;
 }
 
 /* And in that of return probes. */
-static void test_stop_in_return(void)
+static int test_stop_in_return(const void *unused)
 {
 	static const unsigned char at[] = { 0, 1, 2, 4, 11, 13, 15, 16 };
-	const struct probe probe = QUIET_RETURN(inner);
+	const struct probe probe = QUIET_URET(inner);
 	bool same = true;
 
 	ENTER();
 	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++)
 		same &= stop_at("[uprobes]", at[i], &probe, inner, EMPTY);
-	ksft_test_result(same, "stop in the trampoline of return probes\n");
 	LEAVE();
+	return same;
 }
 
 /* Take a signal; no other one is blocked meanwhile. */
@@ -436,12 +416,12 @@ static bool take_signal(int number, void (*take)(int number))
 }
 
 /* A signal interrupts that, at each instruction. */
-static void test_signal_in_return(void)
+static int test_signal_in_return(const void *unused)
 {
 	static const void *const stacks[2][5] = {
 		{ inner, step_handler_return, restorer, EMPTY },
 	};
-	const struct probe quiet = QUIET_RETURN(stepped), probe = ENTRY(inner);
+	const struct probe quiet = QUIET_URET(stepped), probe = ENTRY(inner);
 	static struct chain below;
 	bool same = false;
 
@@ -455,11 +435,11 @@ static void test_signal_in_return(void)
 	}
 	close_events();
 	ksft_print_msg("%lu signals in the trampoline\n", steps_elsewhere);
-	ksft_test_result(same, "signals in the trampoline of return probes\n");
 	LEAVE();
+	return same;
 }
 
-static void test_signal_in_trampoline(void)
+static int test_signal_in_trampoline(const void *unused)
 {
 	enum { BEFORE = 5, MOST = 9 };
 	const struct probe quiet = QUIET_ENTRY(stepped_nop10_at), probe = ENTRY(inner);
@@ -486,23 +466,24 @@ static void test_signal_in_trampoline(void)
 	}
 	close_events();
 	ksft_print_msg("%lu signals in the trampoline\n", steps_elsewhere);
-	ksft_test_result(same, "signals in the trampoline of optimised probes\n");
 	LEAVE();
+	return same;
 }
 
 /* Where a copy of the instruction is stepped: the first slot is the trampoline. */
-static void test_stop_in_slot(void)
+static int test_stop_in_slot(const void *unused)
 {
 	const struct probe probe = QUIET_ENTRY(sub_at);
+	bool same;
 
 	ENTER();
-	ksft_test_result(stop_at("[uprobes]", 128, &probe, probed_sub, sub_at),
-			 "stop where an instruction is stepped\n");
+	same = stop_at("[uprobes]", 128, &probe, probed_sub, sub_at);
 	LEAVE();
+	return same;
 }
 
 /* The copy of the instruction faults, which is sampled. */
-static void test_fault(void)
+static int test_fault(const void *unused)
 {
 	static const void *const stacks[3][5] = { { fault_at }, { fault_at } };
 	static struct chain below;
@@ -524,8 +505,8 @@ static void test_fault(void)
 		same = compare(stacks, 1, &below);
 	}
 	close_events();
-	ksft_test_result(same, "page fault of a stepped instruction\n");
 	LEAVE();
+	return same;
 }
 
 /* Whether a stack has these addresses below the topmost one, @caller first, if any. */
@@ -567,10 +548,10 @@ static bool is_legal(const unsigned long *ips, unsigned long nr, const struct ch
 }
 
 /* Samples at any place of probed functions and of what the kernel adds to them. */
-static void test_clock(void)
+static int test_clock(const void *unused)
 {
 	const struct probe probes[] = {
-		QUIET_RETURN(outer), QUIET_RETURN(inner),
+		QUIET_URET(outer), QUIET_URET(inner),
 		QUIET_ENTRY(nop10_at), QUIET_ENTRY(sub_at),
 	};
 	void (*const functions[])(int depth) = { outer, probed_nop10, probed_sub };
@@ -623,40 +604,35 @@ static void test_clock(void)
 	close_events();
 	ksft_print_msg("%u stacks, %u of them not legal; %u samples outside of the program; "
 		       "%u records lost\n", nr, bad, elsewhere, lost);
-	ksft_test_result(!error && nr >= CLOCK_SAMPLES && !bad && elsewhere && !lost,
-			 "stacks at any place\n");
 	LEAVE();
+	return !error && nr >= CLOCK_SAMPLES && !bad && elsewhere && !lost;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	static const struct tap_test others[] = {
+		{ "stop inside an optimised probe", test_stop_in_probe },
+		{ "stop in the trampoline of optimised probes", test_stop_in_trampoline },
+		{ "stop in the trampoline of return probes", test_stop_in_return },
+		{ "signals in the trampoline of return probes", test_signal_in_return },
+		{ "signals in the trampoline of optimised probes", test_signal_in_trampoline },
+		{ "stop where an instruction is stepped", test_stop_in_slot },
+		{ "page fault of a stepped instruction", test_fault },
+		{ "stacks at any place", test_clock },
+	};
+	static struct tap_test tests[ARRAY_SIZE(cases) + ARRAY_SIZE(others)];
 	const struct probe probe = ENTRY(inner);
 	int error;
 
 	ENTER();
-	ksft_print_header();
-#ifdef NO_SFRAME
-	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
-#endif
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++)
+		tests[i] = (struct tap_test){ cases[i].name, run_case, &cases[i] };
+	memcpy(&tests[ARRAY_SIZE(cases)], others, sizeof(others));
+	tap_start(argc, argv);
 	error = open_probe(&probe);
 	close_events();
-	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
-		ksft_exit_skip("no deferred stacks of uprobes: errno %d; see config\n", error);
-	if (error)
-		ksft_exit_fail_msg("cannot open a uprobe: errno %d\n", error);
+	tap_need(error, "uprobes");
 	if (!take_signal(SIGNAL_ILL, handler))
 		ksft_exit_fail_msg("cannot take a signal: errno %d\n", errno);
-
-	ksft_set_plan(ARRAY_SIZE(scenarios) + 8);
-	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++)
-		ksft_test_result(run(&scenarios[i]), "%s\n", scenarios[i].name);
-	test_stop_in_probe();
-	test_stop_in_trampoline();
-	test_stop_in_return();
-	test_signal_in_return();
-	test_signal_in_trampoline();
-	test_stop_in_slot();
-	test_fault();
-	test_clock();
-	ksft_finished();
+	tap_run(tests, ARRAY_SIZE(tests));
 }

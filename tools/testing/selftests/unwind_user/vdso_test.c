@@ -13,9 +13,9 @@
 #include <linux/prctl.h>
 #include <linux/unwind_tables.h>
 
-#include "../kselftest.h"
-#include "chain.h"
-#include "sampler.h"
+#include "kselftest.h"
+#include "callers.h"
+#include "tap.h"
 #include "../vDSO/parse_vdso.h"
 
 #define USED_SYSCTL	"/proc/sys/kernel/unwind_tables"
@@ -35,13 +35,6 @@
 /* Exit status of a child that could not be sampled. */
 #define NOT_SAMPLED	5
 
-/* Where the functions of this file that are on the stack return to. */
-static struct chain callers;
-
-#define ENTER() \
-	(callers.ips[callers.nr++] = (unsigned long)__builtin_return_address(0))
-#define LEAVE()	(callers.nr--)
-
 static struct sampler sampler;
 
 /* The vDSO's mapping, and its table. */
@@ -50,21 +43,6 @@ static unsigned long vdso, vdso_size, table, table_size;
 static bool in_vdso(unsigned long ip)
 {
 	return ip - vdso < vdso_size;
-}
-
-static void expect(struct chain *chain, unsigned long ip)
-{
-	chain->ips[chain->nr++] = ip;
-}
-
-/* Adds what is on the stack from chain_call() on. */
-static void expect_callers(struct chain *chain)
-{
-	expect(chain, (unsigned long)chain_call_return);
-	expect(chain, chain_call_caller);
-	for (unsigned int i = callers.nr; i > 0; i--)
-		expect(chain, callers.ips[i - 1]);
-	expect(chain, (unsigned long)start_return);
 }
 
 /*
@@ -89,21 +67,6 @@ static unsigned int vdso_frames(const struct chain *chain)
 	return nr;
 }
 
-static bool is_same(const struct chain *chain, unsigned int from, const struct chain *expected)
-{
-	return chain->nr - from == expected->nr &&
-	       !memcmp(chain->ips + from, expected->ips, expected->nr * sizeof(expected->ips[0]));
-}
-
-static void print_difference(const struct chain *chain, unsigned int from,
-			     const struct chain *expected)
-{
-	ksft_print_msg("%u frames, expected %u\n", chain->nr, expected->nr + from);
-	for (unsigned int i = 0; i < chain->nr || i < expected->nr + from; i++)
-		ksft_print_msg("%u: 0x%lx 0x%lx\n", i, i < chain->nr ? chain->ips[i] : 0,
-			       i >= from && i < expected->nr + from ? expected->ips[i - from] : 0);
-}
-
 /* Call the vDSO once, and take the stack of the one sample. */
 static const char *call_once(struct chain *chain, struct chain *expected)
 {
@@ -124,7 +87,7 @@ static int judge(const char *error, const struct chain *chain, unsigned int from
 		ksft_print_msg("%s\n", error);
 		return NOT_SAMPLED;
 	}
-	if (is_same(chain, from, expected))
+	if (same_frames(chain, from, expected))
 		return 0;
 	print_difference(chain, from, expected);
 	return OTHER_STACK;
@@ -245,10 +208,10 @@ static void judge_any(const struct chain *chain, const struct chain *expected,
 		count->in_vdso++;
 		from = vdso_frames(chain);
 		good = from < chain->nr && chain->ips[from] == (unsigned long)chain_vdso_return &&
-		       is_same(chain, from + 1, expected);
+		       same_frames(chain, from + 1, expected);
 	} else if (ip >= (unsigned long)chain_vdso_start && ip < (unsigned long)chain_vdso_end) {
 		count->in_caller++;
-		good = is_same(chain, 1, expected);
+		good = same_frames(chain, 1, expected);
 	} else {
 		count->elsewhere++;
 		/* Around the loop, where frame pointers are set up. */
@@ -301,7 +264,7 @@ static const char *judge_ring(const struct chain *expected, struct count *count)
 	return error;
 }
 
-static void test_anywhere(void)
+static int test_anywhere(const void *unused)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -335,9 +298,8 @@ static void test_anywhere(void)
 		ksft_print_msg("%s\n", error);
 	ksft_print_msg("samples: %u in the vDSO, %u in its caller, %u elsewhere; %u wrong\n",
 		       count.in_vdso, count.in_caller, count.elsewhere, count.wrong);
-	ksft_test_result(!error && count.in_vdso >= SAMPLES && !count.wrong &&
-			 count.elsewhere < count.in_vdso / 10,
-			 "all stacks of samples anywhere in clock_gettime()\n");
+	return !error && count.in_vdso >= SAMPLES && !count.wrong &&
+	       count.elsewhere < count.in_vdso / 10;
 }
 
 /* Find the mapping of the vDSO, and its table; returns 0 or a negative errno. */
@@ -462,22 +424,46 @@ static bool replace(void)
 	return true;
 }
 
-static void test_child(const char *name, bool (*before)(void), int (*sample)(void))
+/* What a child does, and how it samples then. */
+struct child {
+	bool (*before)(void);
+	int (*sample)(void);
+};
+
+static int test_child(const void *arg)
 {
+	const struct child *child = arg;
 	int status = -1;
 	pid_t pid;
 
 	ENTER();
 	pid = fork();
 	if (!pid)
-		_exit(before() ? sample() : KSFT_SKIP);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		status = -1;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == KSFT_SKIP)
-		ksft_test_result_skip("%s: not possible here\n", name);
-	else
-		ksft_test_result(!status, "%s\n", name);
+		_exit(child->before() ? child->sample() : KSFT_SKIP);
 	LEAVE();
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == KSFT_SKIP ? TAP_SKIP : !status;
+}
+
+static int test_syscall(const void *unused)
+{
+	int ret;
+
+	ENTER();
+	ret = sample_syscall();
+	LEAVE();
+	return !ret;
+}
+
+static int test_entry(const void *unused)
+{
+	int ret;
+
+	ENTER();
+	ret = sample_entry();
+	LEAVE();
+	return !ret;
 }
 
 static bool use_tables(const char *value)
@@ -489,16 +475,15 @@ static bool use_tables(const char *value)
 	return done;
 }
 
-static void test_switch(void)
+static int test_switch(const void *unused)
 {
 	bool good;
 
 	ENTER();
 	good = use_tables("0") && !sample_entry_without();
-	good = use_tables("7") && good;
-	ksft_test_result(good && !sample_entry(),
-			 "the table is not used if tables are switched off\n");
+	good = use_tables("7") && good && !sample_entry();
 	LEAVE();
+	return good;
 }
 
 /* The program anew, which has no registry, for nothing is looked for. */
@@ -509,6 +494,19 @@ static bool start_anew(void)
 	return use_tables("5") && !execve("/proc/self/exe", argv, envp);
 }
 
+static int test_anew(const void *unused)
+{
+	static const struct child child = { start_anew, sample_both };
+	int result;
+
+	ENTER();
+	result = test_child(&child);
+	LEAVE();
+	if (!use_tables("7"))
+		ksft_exit_fail_msg("cannot write " USED_SYSCTL "\n");
+	return result;
+}
+
 static void find_clock(void)
 {
 	vdso_init_from_sysinfo_ehdr(vdso);
@@ -517,6 +515,25 @@ static void find_clock(void)
 
 int main(int argc, char **argv)
 {
+	static const struct child forked = { do_nothing, sample_both };
+	static const struct child moved = { move, sample_both };
+	static const struct child overwritten = { overwrite_table, sample_both };
+	static const struct child other_table = { register_other_table, sample_both };
+	static const struct child replaced = { replace, sample_entry_without };
+	static const struct tap_test tests[] = {
+		{ "a system call of the vDSO's", test_syscall },
+		{ "the first instruction of a function", test_entry },
+		{ "all stacks of samples anywhere in clock_gettime()", test_anywhere },
+		{ "stacks of a forked child", test_child, &forked },
+		{ "stacks after the vDSO was moved", test_child, &moved },
+		{ "stacks with the process's copy of the table overwritten", test_child,
+		  &overwritten },
+		{ "stacks with a table of the process's own for the vDSO", test_child,
+		  &other_table },
+		{ "stacks with other code where the vDSO was", test_child, &replaced },
+		{ "the table is not used if tables are switched off", test_switch },
+		{ "stacks of a program for which nothing is looked for", test_anew },
+	};
 	int error;
 
 	ENTER();
@@ -526,10 +543,7 @@ int main(int argc, char **argv)
 		find_clock();
 		return sample_both();
 	}
-	ksft_print_header();
-#ifdef NO_SFRAME
-	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
-#endif
+	tap_start(argc, argv);
 	if (access(USED_SYSCTL, F_OK))
 		ksft_exit_skip("the kernel does not use tables\n");
 	error = find_vdso();
@@ -543,26 +557,8 @@ int main(int argc, char **argv)
 	if (!vdso_clock_gettime)
 		ksft_exit_fail_msg("the vDSO has no clock_gettime()\n");
 	error = sampler_open_syscall(&sampler, "clock_gettime");
-	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
-		ksft_exit_skip("no deferred stacks of clock_gettime(): errno %d; see config\n",
-			       error);
+	tap_need(error, "clock_gettime()");
 	if (!error)
 		sampler_close(&sampler);
-
-	ksft_set_plan(10);
-	ksft_test_result(!sample_syscall(), "a system call of the vDSO's\n");
-	ksft_test_result(!sample_entry(), "the first instruction of a function\n");
-	test_anywhere();
-	test_child("stacks of a forked child", do_nothing, sample_both);
-	test_child("stacks after the vDSO was moved", move, sample_both);
-	test_child("stacks with the process's copy of the table overwritten",
-		   overwrite_table, sample_both);
-	test_child("stacks with a table of the process's own for the vDSO",
-		   register_other_table, sample_both);
-	test_child("stacks with other code where the vDSO was", replace, sample_entry_without);
-	test_switch();
-	test_child("stacks of a program for which nothing is looked for", start_anew, sample_both);
-	if (!use_tables("7"))
-		ksft_exit_fail_msg("cannot write " USED_SYSCTL "\n");
-	ksft_finished();
+	tap_run(tests, ARRAY_SIZE(tests));
 }

@@ -3,9 +3,14 @@
  * What the walker makes of registered tables, and what becomes known of them:
  * sampled stacks of a leaf that has no frame.
  */
-#include "../kselftest_harness.h"
+#include "kselftest_harness.h"
 
+#include <errno.h>
 #include <linux/hw_breakpoint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "forget.h"
@@ -18,7 +23,7 @@
 #define USED_SYSCTL	"/proc/sys/kernel/unwind_tables"
 
 FIXTURE(verdict) {
-	struct place place, other;
+	struct layout layout, other;
 	struct unwind_table good;
 	struct sampler sampler;
 };
@@ -33,42 +38,42 @@ FIXTURE_SETUP(verdict)
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
-	ASSERT_EQ(0, place_make(&self->place));
-	ASSERT_EQ(0, place_make(&self->other));
-	self->good = self->place.good;
+	ASSERT_EQ(0, layout_make(&self->layout));
+	ASSERT_EQ(0, layout_make(&self->other));
+	self->good = self->layout.good;
 	/* One that nothing is done to, and that stays good. */
 	ASSERT_EQ(0, do_register(&self->other.good));
-	ASSERT_EQ(WALK_FOUND, walk(&self->sampler, self->other.text));
+	ASSERT_EQ(LEAF_FOUND, call_leaf(&self->sampler, self->other.text));
 }
 
 FIXTURE_TEARDOWN(verdict)
 {
-	EXPECT_EQ(WALK_FOUND, walk(&self->sampler, self->other.text));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, self->other.text));
 	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&self->other.good).state);
 }
 
 #define EXPECT_WALK(expected, text) \
-	EXPECT_EQ(expected, walk(&self->sampler, text))
+	EXPECT_EQ(expected, call_leaf(&self->sampler, text))
 #define EXPECT_STATE(expected) \
 	EXPECT_EQ(expected, tables_find(&self->good).state)
 
 /* The tests can fail: without a table the leaf's caller is skipped. */
 TEST_F(verdict, the_table_is_what_is_used)
 {
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	/* The next leaf is in the text, but not in the table. */
-	EXPECT_WALK(WALK_LOST, self->place.text + PAGE);
+	EXPECT_WALK(LEAF_LOST, self->layout.text + PAGE);
 	ASSERT_EQ(0, do_unregister(&self->good));
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 }
 
 TEST_F(verdict, good)
 {
 	ASSERT_EQ(0, do_register(&self->good));
 	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_GOOD);
 }
 
@@ -80,7 +85,7 @@ static struct line *own_line(const struct unwind_table *table)
 	return line_of(lines, proc_lines(getpid(), lines, 16), table);
 }
 
-TEST_F(verdict, proc_says_the_same)
+TEST_F(verdict, same_as_proc)
 {
 	struct line *line;
 
@@ -88,14 +93,14 @@ TEST_F(verdict, proc_says_the_same)
 	line = own_line(&self->good);
 	ASSERT_NE(NULL, line);
 	EXPECT_STREQ("unchecked", line->state);
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	line = own_line(&self->good);
 	ASSERT_NE(NULL, line);
 	EXPECT_STREQ("good", line->state);
 
 	ASSERT_EQ(0, do_update(&self->good));
-	self->place.table->version = 2;
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	self->layout.table->version = 2;
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	line = own_line(&self->good);
 	ASSERT_NE(NULL, line);
 	EXPECT_STREQ(VERSION_STATE, line->state);
@@ -103,22 +108,22 @@ TEST_F(verdict, proc_says_the_same)
 
 TEST_F(verdict, a_malformed_header)
 {
-	self->place.table->version = 2;
+	self->layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&self->good));
 	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_DISABLED);
 
 	/* It is not looked at again. */
-	self->place.table->version = 3;
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	self->layout.table->version = 3;
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_DISABLED);
 
 	/* Until it is registered again. */
 	ASSERT_EQ(0, do_unregister(&self->good));
 	ASSERT_EQ(0, do_register(&self->good));
 	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_GOOD);
 }
 
@@ -128,14 +133,14 @@ TEST_F(verdict, a_malformed_row)
 	char state[32];
 
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_GOOD);
-	self->place.table->row_info = 0x63;	/* words of an unknown width */
+	self->layout.table->row_info = 0x63;	/* words of an unknown width */
 	/* What the row has said before is remembered. */
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_GOOD);
 	ASSERT_TRUE(forget_rules());
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_DISABLED);
 	snprintf(state, sizeof(state), "disabled:word-width@0x%zx", ROW_INFO_OFFSET);
 	line = own_line(&self->good);
@@ -143,28 +148,28 @@ TEST_F(verdict, a_malformed_row)
 	EXPECT_STREQ(state, line->state);
 }
 
-TEST_F(verdict, update_starts_clean)
+TEST_F(verdict, update_resets_verdict)
 {
 	struct unwind_table second = self->good;
-	struct hand_table *table = (void *)((char *)self->place.table + PAGE);
+	struct hand_table *table = (void *)((char *)self->layout.table + PAGE);
 
-	self->place.table->version = 2;
+	self->layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_DISABLED);
 
 	/* Another table, and another answer. */
-	*table = table_outermost(table, self->place.text);
+	*table = table_outermost(table, self->layout.text);
 	second.table_start += PAGE;
 	ASSERT_EQ(0, do_update(&second));
 	EXPECT_EQ(UNWIND_TABLE_UNCHECKED, tables_find(&second).state);
-	EXPECT_WALK(WALK_OUTERMOST, self->place.text);
+	EXPECT_WALK(LEAF_OUTERMOST, self->layout.text);
 	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&second).state);
 
 	/* The same one again, which is repaired. */
-	self->place.table->version = 3;
+	self->layout.table->version = 3;
 	ASSERT_EQ(0, do_update(&self->good));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 }
 
 TEST_F(verdict, two_texts_with_one_table)
@@ -172,19 +177,19 @@ TEST_F(verdict, two_texts_with_one_table)
 	struct unwind_table first, second;
 
 	/* Two texts, and one table for both, which is judged for each. */
-	self->place.table->functions = 2;
-	set_function(self->place.table, 1, self->place.table, self->place.text + 2 * PAGE);
-	first = ranges(self->place.text, PAGE, self->place.table, PAGE);
-	second = ranges(self->place.text + 2 * PAGE, PAGE, self->place.table, PAGE);
+	self->layout.table->functions = 2;
+	set_function(self->layout.table, 1, self->layout.table, self->layout.text + 2 * PAGE);
+	first = ranges(self->layout.text, PAGE, self->layout.table, PAGE);
+	second = ranges(self->layout.text + 2 * PAGE, PAGE, self->layout.table, PAGE);
 	ASSERT_EQ(0, do_register(&first));
 	ASSERT_EQ(0, do_register(&second));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
-	EXPECT_WALK(WALK_FOUND, self->place.text + 2 * PAGE);
-	EXPECT_WALK(WALK_LOST, self->place.text + PAGE);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text + 2 * PAGE);
+	EXPECT_WALK(LEAF_LOST, self->layout.text + PAGE);
 
 	ASSERT_EQ(0, do_update(&second));
-	self->place.table->magic = 0;
-	EXPECT_WALK(WALK_LOST, self->place.text + 2 * PAGE);
+	self->layout.table->magic = 0;
+	EXPECT_WALK(LEAF_LOST, self->layout.text + 2 * PAGE);
 	EXPECT_EQ(UNWIND_TABLE_DISABLED, tables_find(&second).state);
 	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&first).state);
 }
@@ -192,23 +197,23 @@ TEST_F(verdict, two_texts_with_one_table)
 /* The last function of a table that stands before an address need not be around it. */
 TEST_F(verdict, a_second_text_before_its_first_function)
 {
-	unsigned char *text = self->place.text + 2 * PAGE;
+	unsigned char *text = self->layout.text + 2 * PAGE;
 	struct unwind_table first, second;
 
 	ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
 	write_leaf(text + 64);
-	self->place.table->functions = 2;
-	set_function(self->place.table, 1, self->place.table, text + 64);
-	first = ranges(self->place.text, PAGE, self->place.table, PAGE);
-	second = ranges(text, PAGE, self->place.table, PAGE);
+	self->layout.table->functions = 2;
+	set_function(self->layout.table, 1, self->layout.table, text + 64);
+	first = ranges(self->layout.text, PAGE, self->layout.table, PAGE);
+	second = ranges(text, PAGE, self->layout.table, PAGE);
 	ASSERT_EQ(0, do_register(&first));
 	ASSERT_EQ(0, do_register(&second));
 	/* There is a leaf at the start of this text, too, of which the table does not know. */
-	EXPECT_WALK(WALK_LOST, text);
+	EXPECT_WALK(LEAF_LOST, text);
 	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&second).state);
-	EXPECT_WALK(WALK_FOUND, text + 64);
-	EXPECT_WALK(WALK_FOUND, self->place.text);
-	EXPECT_WALK(WALK_LOST, text);
+	EXPECT_WALK(LEAF_FOUND, text + 64);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+	EXPECT_WALK(LEAF_LOST, text);
 	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&second).state);
 }
 
@@ -216,9 +221,9 @@ TEST_F(verdict, a_child_judges_for_itself)
 {
 	pid_t pid;
 
-	self->place.table->version = 2;
+	self->layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_DISABLED);
 	pid = fork();
 	if (!pid) {
@@ -226,8 +231,8 @@ TEST_F(verdict, a_child_judges_for_itself)
 		EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
 		EXPECT_EQ(UNWIND_TABLE_UNCHECKED, tables_find(&self->other.good).state);
 		/* Its copy of the table is good. */
-		self->place.table->version = 3;
-		EXPECT_WALK(WALK_FOUND, self->place.text);
+		self->layout.table->version = 3;
+		EXPECT_WALK(LEAF_FOUND, self->layout.text);
 		EXPECT_STATE(UNWIND_TABLE_GOOD);
 		_exit(0);
 	}
@@ -236,23 +241,23 @@ TEST_F(verdict, a_child_judges_for_itself)
 
 	/* Nor is what the child found out the parent's. */
 	ASSERT_EQ(0, do_update(&self->good));
-	self->place.table->version = 3;
+	self->layout.table->version = 3;
 	pid = fork();
 	if (!pid) {
 		ASSERT_EQ(0, sampler_open(&self->sampler));
-		self->place.table->version = 2;
-		EXPECT_WALK(WALK_LOST, self->place.text);
+		self->layout.table->version = 2;
+		EXPECT_WALK(LEAF_LOST, self->layout.text);
 		EXPECT_STATE(UNWIND_TABLE_DISABLED);
 		_exit(0);
 	}
 	EXPECT_TRUE(ended_well(pid));
 	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 }
 
 TEST_F(verdict, changes_after_a_fork_leave_it)
 {
-	struct unwind_table third = ranges(self->place.text + PAGE, PAGE,
+	struct unwind_table third = ranges(self->layout.text + PAGE, PAGE,
 					   self->other.table, PART_PAGES * PAGE);
 	int go[2];
 	char byte;
@@ -260,16 +265,16 @@ TEST_F(verdict, changes_after_a_fork_leave_it)
 
 	/* Tables that are known, one of them malformed, in parent and child. */
 	self->good.text_end = self->good.text_start + PAGE;
-	self->place.table->version = 2;
+	self->layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	ASSERT_EQ(0, pipe(go));
 	pid = fork();
 	if (!pid) {
 		close(go[1]);
 		ASSERT_EQ(0, sampler_open(&self->sampler));
-		EXPECT_WALK(WALK_FOUND, self->other.text);
-		EXPECT_WALK(WALK_LOST, self->place.text);
+		EXPECT_WALK(LEAF_FOUND, self->other.text);
+		EXPECT_WALK(LEAF_LOST, self->layout.text);
 		EXPECT_EQ(0, read(go[0], &byte, 1));
 		/* The parent has changed something; that is nothing to the child. */
 		EXPECT_STATE(UNWIND_TABLE_DISABLED);
@@ -277,11 +282,11 @@ TEST_F(verdict, changes_after_a_fork_leave_it)
 		ASSERT_EQ(0, do_register(&third));
 		EXPECT_STATE(UNWIND_TABLE_DISABLED);
 		EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&self->other.good).state);
-		EXPECT_WALK(WALK_LOST, self->place.text);
+		EXPECT_WALK(LEAF_LOST, self->layout.text);
 		ASSERT_EQ(0, do_update(&self->good));
 		EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
-		self->place.table->version = 3;
-		EXPECT_WALK(WALK_FOUND, self->place.text);
+		self->layout.table->version = 3;
+		EXPECT_WALK(LEAF_FOUND, self->layout.text);
 		EXPECT_STATE(UNWIND_TABLE_GOOD);
 		_exit(0);
 	}
@@ -293,7 +298,7 @@ TEST_F(verdict, changes_after_a_fork_leave_it)
 	close(go[1]);
 	EXPECT_TRUE(ended_well(pid));
 	EXPECT_STATE(UNWIND_TABLE_DISABLED);
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 
 	/* What is registered again is not known. */
 	ASSERT_EQ(0, do_unregister(&self->good));
@@ -301,29 +306,29 @@ TEST_F(verdict, changes_after_a_fork_leave_it)
 	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
 }
 
-TEST_F(verdict, memory_that_cannot_be_read)
+TEST_F(verdict, unreadable_table)
 {
 	size_t len = PART_PAGES * PAGE;
 
 	/* The header, before it was ever read. */
 	ASSERT_EQ(0, do_register(&self->good));
-	ASSERT_EQ(0, mprotect(self->place.table, len, PROT_NONE));
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_NONE));
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
-	ASSERT_EQ(0, mprotect(self->place.table, len, PROT_READ | PROT_WRITE));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_READ | PROT_WRITE));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 
 	/* What is behind it, later. */
-	ASSERT_EQ(0, mprotect(self->place.table, len, PROT_NONE));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_NONE));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	ASSERT_TRUE(forget_rules());
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	EXPECT_STATE(UNWIND_TABLE_GOOD);
-	ASSERT_EQ(0, mprotect(self->place.table, len, PROT_READ | PROT_WRITE));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_READ | PROT_WRITE));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 }
 
-TEST_F(verdict, a_file_that_is_cut_off)
+TEST_F(verdict, truncated_file)
 {
 	int fd = syscall(__NR_memfd_create, "table", 0);
 	struct hand_table table, *mapped;
@@ -333,19 +338,19 @@ TEST_F(verdict, a_file_that_is_cut_off)
 	ASSERT_EQ(0, ftruncate(fd, PAGE));
 	mapped = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	ASSERT_NE(MAP_FAILED, mapped);
-	table = table_for(mapped, self->place.text);
+	table = table_for(mapped, self->layout.text);
 	ASSERT_EQ(sizeof(table), pwrite(fd, &table, sizeof(table), 0));
-	other = ranges(self->place.text, PAGE, mapped, PAGE);
+	other = ranges(self->layout.text, PAGE, mapped, PAGE);
 	ASSERT_EQ(0, do_register(&other));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 
 	ASSERT_EQ(0, ftruncate(fd, 0));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	ASSERT_TRUE(forget_rules());
-	EXPECT_WALK(WALK_LOST, self->place.text);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&other).state);
 	ASSERT_EQ(sizeof(table), pwrite(fd, &table, sizeof(table), 0));
-	EXPECT_WALK(WALK_FOUND, self->place.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 }
 
 TEST_F(verdict, tables_in_memory_of_all_kinds)
@@ -370,38 +375,38 @@ TEST_F(verdict, tables_in_memory_of_all_kinds)
 		ASSERT_TRUE(!kinds[i].file || !ftruncate(fd, PAGE));
 		table = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, kinds[i].flags, fd, 0);
 		ASSERT_NE(MAP_FAILED, table);
-		*table = table_for(table, self->place.text);
-		other = ranges(self->place.text, PAGE, table, PAGE);
+		*table = table_for(table, self->layout.text);
+		other = ranges(self->layout.text, PAGE, table, PAGE);
 		EXPECT_EQ(0, do_register(&other)) TH_LOG("%s", kinds[i].name);
-		EXPECT_WALK(WALK_FOUND, self->place.text) TH_LOG("%s", kinds[i].name);
+		EXPECT_WALK(LEAF_FOUND, self->layout.text) TH_LOG("%s", kinds[i].name);
 		ASSERT_EQ(0, munmap(table, PAGE));
 		EXPECT_FALSE(registered(&other)) TH_LOG("%s", kinds[i].name);
-		EXPECT_WALK(WALK_LOST, self->place.text) TH_LOG("%s", kinds[i].name);
+		EXPECT_WALK(LEAF_LOST, self->layout.text) TH_LOG("%s", kinds[i].name);
 		close(fd);
 	}
 }
 
 TEST_F(verdict, other_code_at_the_same_address)
 {
-	unsigned char *text = self->place.text;
-	struct unwind_table other = ranges(text, PAGE, self->place.table, PAGE);
+	unsigned char *text = self->layout.text;
+	struct unwind_table other = ranges(text, PAGE, self->layout.table, PAGE);
 
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_WALK(WALK_FOUND, text);
+	EXPECT_WALK(LEAF_FOUND, text);
 	ASSERT_EQ(text, mmap(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 	write_leaf(text);
 	/* The table is there and would fit, but is not that of this code. */
-	EXPECT_WALK(WALK_LOST, text);
+	EXPECT_WALK(LEAF_LOST, text);
 
-	*self->place.table = table_outermost(self->place.table, text);
+	*self->layout.table = table_outermost(self->layout.table, text);
 	ASSERT_EQ(0, do_register(&other));
-	EXPECT_WALK(WALK_OUTERMOST, text);
+	EXPECT_WALK(LEAF_OUTERMOST, text);
 }
 
-TEST_F(verdict, an_administrator_switches_tables_off)
+TEST_F(verdict, sysctl_off)
 {
-	enum walk off, on;
+	enum leaf_stack off, on;
 	struct unwind_table found;
 	int unregister, again, error;
 
@@ -411,19 +416,19 @@ TEST_F(verdict, an_administrator_switches_tables_off)
 		SKIP(return, "cannot write %s: errno %d", USED_SYSCTL, -error);
 	ASSERT_EQ(0, do_register(&self->good));
 	ASSERT_EQ(0, write_string(USED_SYSCTL, "0"));
-	off = walk(&self->sampler, self->place.text);
+	off = call_leaf(&self->sampler, self->layout.text);
 	found = tables_find(&self->good);
 	/* Only the use of tables is off. */
 	unregister = do_unregister(&self->good);
 	again = do_register(&self->good);
 	ASSERT_EQ(0, write_string(USED_SYSCTL, "7"));
-	on = walk(&self->sampler, self->place.text);
+	on = call_leaf(&self->sampler, self->layout.text);
 
-	EXPECT_EQ(WALK_LOST, off);
+	EXPECT_EQ(LEAF_LOST, off);
 	EXPECT_EQ(UNWIND_TABLE_UNCHECKED, found.state);
 	EXPECT_EQ(0, unregister);
 	EXPECT_EQ(0, again);
-	EXPECT_EQ(WALK_FOUND, on);
+	EXPECT_EQ(LEAF_FOUND, on);
 	EXPECT_EQ(7, read_number(USED_SYSCTL));
 	EXPECT_EQ(-EINVAL, write_string(USED_SYSCTL, "8"));
 }
@@ -504,7 +509,7 @@ static int sample_example(struct example_call *call)
 	return good;
 }
 
-TEST_F(verdict, the_published_example)
+TEST_F(verdict, published_example)
 {
 	__u8 *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct unwind_jit *region = unwind_jit_open(code, PAGE, 0);

@@ -6,7 +6,9 @@
  */
 #include "nolibc.h"
 
+#include "kselftest.h"
 #include "scenario.h"
+#include "tap.h"
 #include "walk.h"
 
 /* The kernel's, not a library's. */
@@ -143,8 +145,9 @@ static bool is_nested(const struct walk *walk)
 	return walk->scenario.labels[3] == handler_ud2;
 }
 
-static int walk_once(const struct walk *walk)
+static int walk_once(const void *arg)
 {
+	const struct walk *walk = arg;
 	__int128 high[2048];
 	int ret;
 
@@ -157,7 +160,7 @@ static int walk_once(const struct walk *walk)
 		ret = sample(&walk->scenario, false);
 	}
 	LEAVE();
-	return ret;
+	return ret == 0;
 }
 
 /* The stacks that there may be. */
@@ -252,8 +255,9 @@ static void expect_possible(const struct walk *walk, struct possible *possible)
  * Sample a walk by the clock until there are enough; returns whether all were
  * right. While the clock runs, this function calls nothing but the scenario.
  */
-static bool walk_by_clock(const struct walk *walk)
+static int walk_by_clock(const void *arg)
 {
+	const struct walk *walk = arg;
 	__int128 high[2048];
 	bool nested = is_nested(walk);
 	static struct possible possible;
@@ -266,6 +270,8 @@ static bool walk_by_clock(const struct walk *walk)
 		LEAVE();
 		return false;
 	}
+	/* Nothing else samples this. */
+	ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (sampler_open_clock(&clock, CLOCK_PERIOD)) {
 		LEAVE();
 		return false;
@@ -283,37 +289,29 @@ static bool walk_by_clock(const struct walk *walk)
 		samples += more;
 	}
 	sampler_close(&clock);
+	ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	LEAVE();
 	return more >= 0;
 }
 
-int main(void)
+#define BY_CLOCK	", by the clock"
+
+int main(int argc, char **argv)
 {
-	unsigned int described = 0;
-	int error;
+	static struct tap_test tests[2 * ARRAY_SIZE(walks)];
+	static char names[ARRAY_SIZE(walks)][80];
+	unsigned int nr = 0;
 
 	ENTER();
-	ksft_print_header();
-#ifdef NO_SFRAME
-	ksft_exit_skip("the assembler that built this has no SFrame version 3\n");
-#endif
-	error = sampler_open(&sampler);
-	if (error == EINVAL || error == ENOENT || error == EACCES || error == EPERM)
-		ksft_exit_skip("no deferred stacks of getppid(): errno %d; see config\n", error);
-	if (error)
-		ksft_exit_fail_msg("cannot sample getppid(): errno %d\n", error);
-
 	for (unsigned int i = 0; i < ARRAY_SIZE(walks); i++)
-		described += walks[i].described;
-	ksft_set_plan(ARRAY_SIZE(walks) + described);
-	for (unsigned int i = 0; i < ARRAY_SIZE(walks); i++)
-		ksft_test_result(walk_once(&walks[i]) == 0, "%s\n", walks[i].scenario.name);
-
-	ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+		tests[nr++] = (struct tap_test){ walks[i].scenario.name, walk_once, &walks[i] };
 	for (unsigned int i = 0; i < ARRAY_SIZE(walks); i++) {
-		if (walks[i].described)
-			ksft_test_result(walk_by_clock(&walks[i]), "%s, by the clock\n",
-					 walks[i].scenario.name);
+		if (!walks[i].described)
+			continue;
+		snprintf(names[i], sizeof(names[i]), "%s" BY_CLOCK, walks[i].scenario.name);
+		tests[nr++] = (struct tap_test){ names[i], walk_by_clock, &walks[i] };
 	}
-	ksft_finished();
+	tap_start(argc, argv);
+	tap_need(sampler_open(&sampler), "getppid()");
+	tap_run(tests, nr);
 }

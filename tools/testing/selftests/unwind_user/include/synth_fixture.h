@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fixture of tests that need a scene and nothing else. After
+ * The fixture of tests that need a synthetic stack and nothing else. After
  * kselftest_harness.h, and after eh_frame.h if its table is one of that.
  */
-#ifndef SCENE_FIXTURE_H
-#define SCENE_FIXTURE_H
+#ifndef SYNTH_FIXTURE_H
+#define SYNTH_FIXTURE_H
 
-#include "tables.h"
-#include "scene.h"
+#include "synth.h"
 
-FIXTURE(scene) {
-	struct scene scene;
+FIXTURE(synth) {
+	struct synth synth;
 };
 
-FIXTURE_SETUP(scene)
+FIXTURE_SETUP(synth)
 {
 	int error;
 
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	error = -scene_make(&self->scene);
+	error = -synth_make(&self->synth);
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
 #ifdef EH_FRAME_H
-	error = -eh_register(&self->scene);
+	error = -eh_register(&self->synth);
 	if (error == EINVAL)
 		SKIP(return, "no CONFIG_UNWIND_USER_EH_FRAME");
 	ASSERT_EQ(0, error);
 #endif
 }
 
-FIXTURE_TEARDOWN(scene)
+FIXTURE_TEARDOWN(synth)
 {
 }
 
-#endif /* SCENE_FIXTURE_H */
+#endif /* SYNTH_FIXTURE_H */

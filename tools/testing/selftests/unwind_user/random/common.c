@@ -1,62 +1,24 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Operations at random: what all processes of the test share, who does something,
- * and the memory that it is done to.
- *
- * Included once, after kselftest.h.
- */
-#ifndef RANDOM_H
-#define RANDOM_H
-
+// SPDX-License-Identifier: GPL-2.0
+/* Operations at random: what processes share, threads, and memory. */
+#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <time.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "tables.h"
-#include "object.h"
-#include "scene.h"
-#include "eh_frame.h"
+#include "random.h"
 
-/* --- What all processes share --- */
+struct common *common;
+struct actor actors[ACTORS];
+__thread struct actor *me;
+int part_fd[NR_PARTS];
+struct object objects[4];
 
-/* What is done, and what is seen. Each must have succeeded once at the end. */
-enum kind {
-	REGISTER,
-	UNREGISTER,
-	UPDATE,
-	ENUMERATE,
-	REFUSED,
-	NONE,
-	ONE,
-	HUNDREDS,
-	BOTH,
-	EH_FRAME,
-	MMAP,
-	MUNMAP,
-	MREMAP,
-	MPROTECT,
-	MADVISE,
-	FORK,
-	VFORK,
-	EXEC,
-	EXEC_THREADS,
-	THREAD,
-	TABLE,
-	SAMPLE,
-	SCENE,
-	DISCOVERY,
-	EH_DISCOVERY,
-	SIGNAL,
-	LATE,
-	PROC,
-	SYSCTL,
-	KILL,
-	NR_KINDS,
-};
-
-static const char * const kind_names[NR_KINDS] = {
+const char * const kind_names[NR_KINDS] = {
 	[REGISTER] = "register a table",
 	[UNREGISTER] = "unregister a table",
 	[UPDATE] = "update a table",
@@ -79,7 +41,7 @@ static const char * const kind_names[NR_KINDS] = {
 	[THREAD] = "threads come and go",
 	[TABLE] = "a table is rewritten",
 	[SAMPLE] = "stacks are sampled",
-	[SCENE] = "a scene is played to its end",
+	[SYNTH] = "a synthetic stack is walked to its end",
 	[DISCOVERY] = "the kernel finds a table",
 	[EH_DISCOVERY] = "the kernel finds a table of .eh_frame",
 	[SIGNAL] = "signals on another stack",
@@ -89,35 +51,12 @@ static const char * const kind_names[NR_KINDS] = {
 	[KILL] = "kill a process",
 };
 
-/* Processes of many threads that are random in all they do. */
-#define WORLDS		4
-/* The threads of one, at most at a time. */
-#define ACTORS		6
-
-static struct common {
-	bool stop;
-	/* The kernel has no such option. */
-	bool no_eh_frame;
-	unsigned long tracepoint;
-	pid_t worlds[WORLDS];
-	struct {
-		unsigned long tried, done;
-	} counts[NR_KINDS];
-	/* What went wrong first. */
-	bool failed;
-	char failure[160];
-} *common;
-
-/* Programs that are executed find things by these. */
-#define COMMON_FD	100
-#define PROGRAM_FD	101
-
-static bool stopped(void)
+bool stopped(void)
 {
 	return __atomic_load_n(&common->stop, __ATOMIC_RELAXED);
 }
 
-static bool count(enum kind kind, bool done)
+bool count(enum kind kind, bool done)
 {
 	__atomic_add_fetch(&common->counts[kind].tried, 1, __ATOMIC_RELAXED);
 	if (done)
@@ -126,7 +65,7 @@ static bool count(enum kind kind, bool done)
 }
 
 /* Something is wrong that no random operation excuses. */
-static void failure(const char *format, ...)
+void failure(const char *format, ...)
 {
 	va_list args;
 
@@ -138,7 +77,7 @@ static void failure(const char *format, ...)
 }
 
 /* Judge how a child has ended, which may have been killed. */
-static void judge(const char *who, int status, bool killed)
+void judge(const char *who, int status, bool killed)
 {
 	if (killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		return;
@@ -150,30 +89,7 @@ static void judge(const char *who, int status, bool killed)
 
 /* --- Who does something --- */
 
-#define SIGNAL_STACK	16384
-
-/* A thread. A child of its has a copy. */
-struct actor {
-	pthread_t thread;
-	pid_t tid;
-	unsigned long long random;
-	/* This is a child: it makes no threads, and no children. */
-	bool child;
-	/* Where faults lead to, while they are expected. */
-	sigjmp_buf jump;
-	bool guarded;
-	bool sampled;
-	struct sampler sampler;
-	struct scene_frame frame;
-	/* Aligned as what stands before it. */
-	unsigned char page[2 * PAGE];
-	unsigned char signal_stack[SIGNAL_STACK];
-};
-
-static struct actor actors[ACTORS];
-static __thread struct actor *me;
-
-static unsigned long long any_number(void)
+unsigned long long any_number(void)
 {
 	/* xorshift64* */
 	me->random ^= me->random >> 12;
@@ -183,23 +99,23 @@ static unsigned long long any_number(void)
 }
 
 /* A number below another. */
-static unsigned long below(unsigned long limit)
+unsigned long below(unsigned long limit)
 {
 	return (any_number() >> 11) % limit;
 }
 
-static bool one_in(unsigned long n)
+bool one_in(unsigned long n)
 {
 	return !below(n);
 }
 
 /* Numbers are not the same again, and no seed is 0. */
-static unsigned long long seed_of(unsigned long long seed, unsigned long long nth)
+unsigned long long seed_of(unsigned long long seed, unsigned long long nth)
 {
 	return (seed + nth * 0x9e3779b97f4a7c15ULL) ?: 1;
 }
 
-static void pause_a_while(unsigned long most_us)
+void pause_a_while(unsigned long most_us)
 {
 	usleep(1 + below(most_us));
 }
@@ -208,7 +124,7 @@ static void pause_a_while(unsigned long most_us)
  * Do what may touch memory that another thread takes away; whether it came to its
  * end. It must hold nothing.
  */
-static bool guarded(void (*act)(void))
+bool guarded(void (*act)(void))
 {
 	if (sigsetjmp(me->jump, 1))
 		return false;
@@ -245,7 +161,7 @@ static void on_user_signal(int signal)
 }
 
 /* Whether signals get a stack that is there whatever this thread does to its own. */
-static void use_signal_stack(bool wish)
+void use_signal_stack(bool wish)
 {
 	stack_t stack = {
 		.ss_sp = me->signal_stack,
@@ -257,7 +173,7 @@ static void use_signal_stack(bool wish)
 }
 
 /* What is sent before a program is executed has to wait until it has a handler. */
-static void hold_signals(bool wish)
+void hold_signals(bool wish)
 {
 	sigset_t set;
 
@@ -266,7 +182,7 @@ static void hold_signals(bool wish)
 	pthread_sigmask(wish ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-static void catch_signals(void)
+void catch_signals(void)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE };
 	struct sigaction action = {
@@ -284,38 +200,22 @@ static void catch_signals(void)
 
 /* --- The memory that it is done to --- */
 
-/*
- * At an address that nobody gets who does not ask for it: whoever maps something
- * here cannot hit the C library's memory. Each kind of memory is far from the
- * others, so that text is never written to, and holds nothing but functions.
- */
-#define ARENA		0x10000000000UL
-#define PART_SIZE	0x10000000UL
-#define PAGES		64
-
-enum part { TEXT, TABLES, STACK, SCRATCH, NR_PARTS, OBJECTS = NR_PARTS };
-
-static int part_fd[NR_PARTS];
-
-/* Files with headers, text and a table, of which the text alone does not change. */
-static struct object objects[4];
-
-static unsigned char *part_page(enum part part, unsigned long nth)
+unsigned char *part_page(enum part part, unsigned long nth)
 {
 	return (unsigned char *)(ARENA + part * PART_SIZE + nth * PAGE);
 }
 
-static unsigned char *any_page(enum part part)
+unsigned char *any_page(enum part part)
 {
 	return part_page(part, below(PAGES));
 }
 
-static int usual_protection(enum part part)
+int usual_protection(enum part part)
 {
 	return PROT_READ | (part == TEXT ? PROT_EXEC : PROT_WRITE);
 }
 
-static int any_protection(enum part part)
+int any_protection(enum part part)
 {
 	if (!one_in(4))
 		return usual_protection(part);
@@ -324,7 +224,7 @@ static int any_protection(enum part part)
 }
 
 /* Pages of a part, where something is now or not; of a file, or of zeros. */
-static bool map_pages(enum part part, unsigned long first, unsigned long nr, int protection)
+bool map_pages(enum part part, unsigned long first, unsigned long nr, int protection)
 {
 	int flags = MAP_FIXED | (one_in(2) ? MAP_SHARED : MAP_PRIVATE);
 	int fd = part_fd[part];
@@ -337,19 +237,19 @@ static bool map_pages(enum part part, unsigned long first, unsigned long nr, int
 	return mmap(at, nr * PAGE, protection, flags, fd, fd < 0 ? 0 : first * PAGE) == at;
 }
 
-/* Functions as a scene has them, in each page. */
+/* Functions as a synthetic stack has them, in each page. */
 static void write_text(unsigned char *page)
 {
 	/* Nobody comes here but by mistake. */
 	memset(page, 0xcc, PAGE);
-	memcpy(page, scene_code, sizeof(scene_code));
+	memcpy(page, synth_code, sizeof(synth_code));
 	memcpy(page + 20 * FUNCTION_SIZE, restorer_code, sizeof(restorer_code));
 	memcpy(page + 21 * FUNCTION_SIZE + 1, restorer_code, sizeof(restorer_code));
 	memcpy(page + 22 * FUNCTION_SIZE, leaf_code, sizeof(leaf_code));
 }
 
 /* Make all parts; returns NULL, or what does not work. */
-static const char *make_arena(void)
+const char *make_arena(void)
 {
 	static unsigned char page[PAGE];
 
@@ -377,4 +277,3 @@ static const char *make_arena(void)
 	return NULL;
 }
 
-#endif /* RANDOM_H */

@@ -1,24 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Generated functions that call each other, of which the true stack is known.
- *
- * A stack of one thread is, from the outside: jit_run(), so many functions, of
- * which each calls the next, jit_callback(), more such functions, and jit_leaf().
- * The last two also call jit_work(), which is C. Each is called at one place only.
- * So where a stack was interrupted says what the rest of it is.
- *
- * For programs with a C library, after sampler.h.
- */
-#ifndef JIT_H
-#define JIT_H
+// SPDX-License-Identifier: GPL-2.0
+#include <stdlib.h>
+#include <string.h>
 
-#include "unwind_jit.h"
-
-/* How many functions there are outside of the callback, and inside. */
-#define JIT_MAX_DEPTH	10
-#define JIT_MAX_LEVELS	(2 * JIT_MAX_DEPTH + 3)
-#define JIT_MAX_ROWS	7
-#define JIT_MAX_BYTES	96
+#include "jit.h"
 
 enum jit_kind {
 	JIT_SP,			/* a frame below SP */
@@ -27,115 +11,13 @@ enum jit_kind {
 	JIT_KINDS,
 };
 
-struct jit_function {
-	unsigned char *start;
-	unsigned char *end;
-	/* Where what it calls returns to. */
-	unsigned char *back;
-	struct unwind_jit_row rows[JIT_MAX_ROWS];
-	unsigned int nr_rows;
-};
-
-/* A part of the true stack: its addresses, where what it calls returns to, and work does. */
-struct jit_level {
-	unsigned long start, end, back, work_back;
-};
-
-struct jit_stack {
-	/* Known to assembly: what is called first, by the callback, and how often. */
-	void (*outer)(struct jit_stack *stack);
-	void (*inner)(struct jit_stack *stack);
-	unsigned int times;
-	struct jit_function functions[2 * JIT_MAX_DEPTH];
-	unsigned int nr_functions;
-	struct jit_level levels[JIT_MAX_LEVELS];
-	unsigned int nr_levels;
-};
-
-/* What a sampled chain is. */
-enum jit_verdict {
-	JIT_ELSEWHERE,		/* of other code than that */
-	JIT_COMPLETE,		/* the true one, to the end, and nothing was guessed */
-	JIT_INCOMPLETE,		/* it ends early, and says so */
-	JIT_WRONG,
-};
-
-void jit_run(struct jit_stack *stack);
-void jit_callback(struct jit_stack *stack);
-void jit_leaf(struct jit_stack *stack);
-void jit_work(struct jit_stack *stack);
-extern const char jit_run_back[], jit_run_end[], jit_callback_work[], jit_callback_back[];
-extern const char jit_callback_end[], jit_leaf_work[], jit_leaf_end[];
-
-/* Of which it is known where they begin and end. */
-asm("	.text\n"
-"	.type	jit_run, @function\n"
-"jit_run:\n"
-"	.cfi_startproc\n"
-"	push	%rbx\n"
-"	.cfi_def_cfa_offset 16\n"
-"	.cfi_offset %rbx, -16\n"
-"	push	%r12\n"
-"	.cfi_def_cfa_offset 24\n"
-"	.cfi_offset %r12, -24\n"
-"	sub	$8, %rsp\n"
-"	.cfi_def_cfa_offset 32\n"
-"	mov	%rdi, %r12\n"
-"	mov	16(%r12), %ebx\n"
-"1:	mov	%r12, %rdi\n"
-"	call	*(%r12)\n"
-"jit_run_back:\n"
-"	dec	%ebx\n"
-"	jnz	1b\n"
-"	add	$8, %rsp\n"
-"	.cfi_def_cfa_offset 24\n"
-"	pop	%r12\n"
-"	.cfi_def_cfa_offset 16\n"
-"	pop	%rbx\n"
-"	.cfi_def_cfa_offset 8\n"
-"	ret\n"
-"	.cfi_endproc\n"
-"	.size	jit_run, . - jit_run\n"
-"jit_run_end:\n"
-"	.type	jit_callback, @function\n"
-"jit_callback:\n"
-"	.cfi_startproc\n"
-"	push	%rbx\n"
-"	.cfi_def_cfa_offset 16\n"
-"	.cfi_offset %rbx, -16\n"
-"	mov	%rdi, %rbx\n"
-"	call	jit_work\n"
-"jit_callback_work:\n"
-"	mov	%rbx, %rdi\n"
-"	call	*8(%rbx)\n"
-"jit_callback_back:\n"
-"	pop	%rbx\n"
-"	.cfi_def_cfa_offset 8\n"
-"	ret\n"
-"	.cfi_endproc\n"
-"	.size	jit_callback, . - jit_callback\n"
-"jit_callback_end:\n"
-"	.type	jit_leaf, @function\n"
-"jit_leaf:\n"
-"	.cfi_startproc\n"
-"	sub	$8, %rsp\n"
-"	.cfi_def_cfa_offset 16\n"
-"	call	jit_work\n"
-"jit_leaf_work:\n"
-"	add	$8, %rsp\n"
-"	.cfi_def_cfa_offset 8\n"
-"	ret\n"
-"	.cfi_endproc\n"
-"	.size	jit_leaf, . - jit_leaf\n"
-"jit_leaf_end:\n");
-
 void jit_work(struct jit_stack *stack)
 {
 	for (unsigned int i = 0; i < 300; i++)
 		asm volatile("" : : "r" (stack) : "memory");
 }
 
-static inline unsigned char *jit_put(unsigned char *at, const void *code, size_t len)
+static unsigned char *jit_put(unsigned char *at, const void *code, size_t len)
 {
 	memcpy(at, code, len);
 	return at + len;
@@ -148,20 +30,20 @@ static inline unsigned char *jit_put(unsigned char *at, const void *code, size_t
 	jit_put(at, __code, sizeof(__code));				\
 })
 
-static inline unsigned char *jit_put32(unsigned char *at, unsigned int number)
+static unsigned char *jit_put32(unsigned char *at, unsigned int number)
 {
 	return jit_put(at, &number, sizeof(number));
 }
 
 /* mov $number, %ecx; 1: dec %ecx; jnz 1b */
-static inline unsigned char *jit_spin(unsigned char *at, unsigned int number)
+static unsigned char *jit_spin(unsigned char *at, unsigned int number)
 {
 	at = jit_put32(JIT_PUT(at, 0xb9), number);
 	return JIT_PUT(at, 0xff, 0xc9, 0x75, 0xfc);
 }
 
-static inline void jit_row(struct jit_function *function, const unsigned char *at,
-			   enum unwind_jit_base base, int cfa, int fp)
+static void jit_row(struct jit_function *function, const unsigned char *at,
+		    enum unwind_jit_base base, int cfa, int fp)
 {
 	function->rows[function->nr_rows++] = (struct unwind_jit_row){
 		.offset = at - function->start, .base = base, .cfa = cfa, .fp = fp,
@@ -169,9 +51,9 @@ static inline void jit_row(struct jit_function *function, const unsigned char *a
 }
 
 /* Write a function with a frame of so many bytes that calls another one; say where it ends. */
-static inline unsigned char *jit_function(struct jit_function *function, unsigned char *at,
-					  enum jit_kind kind, unsigned int frame,
-					  unsigned int spin, void *callee)
+static unsigned char *jit_function(struct jit_function *function, unsigned char *at,
+				   enum jit_kind kind, unsigned int frame, unsigned int spin,
+				   void *callee)
 {
 	*function = (struct jit_function){ .start = at };
 	jit_row(function, at, UNWIND_JIT_SP, 8, 0);
@@ -220,8 +102,8 @@ static inline unsigned char *jit_function(struct jit_function *function, unsigne
 }
 
 /* Write so many functions that call each other, and the last one @callee; say where they end. */
-static inline unsigned char *jit_functions(struct jit_stack *stack, unsigned char *at,
-					   unsigned int nr, void *callee, unsigned int *seed)
+static unsigned char *jit_functions(struct jit_stack *stack, unsigned char *at, unsigned int nr,
+				    void *callee, unsigned int *seed)
 {
 	while (nr--) {
 		struct jit_function *function = &stack->functions[stack->nr_functions++];
@@ -235,13 +117,13 @@ static inline unsigned char *jit_functions(struct jit_stack *stack, unsigned cha
 	return at;
 }
 
-static inline void jit_add_level(struct jit_stack *stack, struct jit_level level)
+static void jit_add_level(struct jit_stack *stack, struct jit_level level)
 {
 	stack->levels[stack->nr_levels++] = level;
 }
 
 /* The levels of functions, of which the last one is called first. */
-static inline void jit_add_levels(struct jit_stack *stack, unsigned int from, unsigned int to)
+static void jit_add_levels(struct jit_stack *stack, unsigned int from, unsigned int to)
 {
 	while (to-- > from) {
 		const struct jit_function *function = &stack->functions[to];
@@ -254,9 +136,7 @@ static inline void jit_add_levels(struct jit_stack *stack, unsigned int from, un
 	}
 }
 
-/* Write all functions of a stack; say where they end. */
-static inline unsigned char *jit_generate(struct jit_stack *stack, unsigned char *at,
-					  unsigned int *seed)
+unsigned char *jit_generate(struct jit_stack *stack, unsigned char *at, unsigned int *seed)
 {
 	unsigned int nr_inner;
 
@@ -290,7 +170,7 @@ static inline unsigned char *jit_generate(struct jit_stack *stack, unsigned char
 }
 
 /* The level that an address is in, or that of nothing. */
-static inline unsigned int jit_find(const struct jit_stack *stack, unsigned long ip)
+static unsigned int jit_find(const struct jit_stack *stack, unsigned long ip)
 {
 	unsigned int level = 0;
 
@@ -300,9 +180,7 @@ static inline unsigned int jit_find(const struct jit_stack *stack, unsigned long
 	return level;
 }
 
-/* Compare a chain with the true one. */
-static inline enum jit_verdict jit_compare(const struct jit_stack *stack,
-					   const struct chain *chain)
+enum jit_verdict jit_compare(const struct jit_stack *stack, const struct chain *chain)
 {
 	unsigned int level = jit_find(stack, chain->ips[0]), i = 1;
 	bool right = true;
@@ -325,5 +203,3 @@ static inline enum jit_verdict jit_compare(const struct jit_stack *stack,
 	/* It must not say that it is complete where there are more frames. */
 	return level || i == chain->nr ? JIT_WRONG : JIT_COMPLETE;
 }
-
-#endif /* JIT_H */

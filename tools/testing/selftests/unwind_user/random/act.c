@@ -1,9 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Operations at random: on tables and mappings, and readers. After random.h.
- */
-#ifndef RANDOM_ACT_H
-#define RANDOM_ACT_H
+// SPDX-License-Identifier: GPL-2.0
+/* Operations at random: on tables and mappings, and readers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "random_act.h"
 
 /* --- Registering --- */
 
@@ -64,7 +68,7 @@ static void see_formats(const struct unwind_table *tables, long nr)
 	}
 }
 
-static void act_register(void)
+void act_register(void)
 {
 	struct unwind_table table = any_table();
 
@@ -87,14 +91,14 @@ static struct unwind_table any_registered(void)
 	return *table;
 }
 
-static void act_unregister(void)
+void act_unregister(void)
 {
 	struct unwind_table table = one_in(4) ? any_table() : any_registered();
 
 	count(UNREGISTER, !do_unregister(&table));
 }
 
-static void act_update(void)
+void act_update(void)
 {
 	struct unwind_table table = any_registered(), other = any_table();
 
@@ -108,7 +112,7 @@ static void act_update(void)
 }
 
 /* Another table for the same text, of the other format. */
-static void act_both(void)
+void act_both(void)
 {
 	struct unwind_table table = any_registered(), other = any_table();
 
@@ -125,7 +129,7 @@ static void act_both(void)
 		count(UNREGISTER, !do_unregister(one_in(2) ? &table : &other));
 }
 
-static void act_enumerate(void)
+void act_enumerate(void)
 {
 	unsigned long room = below(65);
 	struct unwind_table all[64];
@@ -139,7 +143,7 @@ static void act_enumerate(void)
 }
 
 /* Remove all that there is, whoever registered it. */
-static void unregister_all(void)
+void unregister_all(void)
 {
 	struct unwind_table all[64];
 	long nr;
@@ -155,7 +159,7 @@ static void unregister_all(void)
 }
 
 /* The registry is made empty, and gets a few, again and again. */
-static void act_few(void)
+void act_few(void)
 {
 	struct unwind_table few[3];
 	int nr = 1 + below(ARRAY_SIZE(few));
@@ -172,7 +176,7 @@ static void act_few(void)
 }
 
 /* More than nodes of a tree hold. */
-static void act_crowd(void)
+void act_crowd(void)
 {
 	struct unwind_table *crowd;
 	unsigned long nr = 100 + below(CROWD - 100), first = below(PAGES / 2);
@@ -193,7 +197,7 @@ static void act_crowd(void)
 	free(crowd);
 }
 
-static unsigned long any_word(void)
+unsigned long any_word(void)
 {
 	static const unsigned long words[] = {
 		0, 1, 7, 8, 0x1000, 0x7fff, 0xffffffff, 1UL << 32, 0x7fffffffffff, 0x7ffffffff000,
@@ -219,7 +223,7 @@ static unsigned long any_word(void)
 }
 
 /* Any arguments. What is written goes to where it does no harm. */
-static void act_mad(void)
+void act_mad(void)
 {
 	static const unsigned long sizes[] = {
 		0, 1, 32, 40, 48, 55, 56, 57, 63, 64, 65, 128, PAGE, PAGE + 1,
@@ -259,7 +263,7 @@ static enum part any_part(void)
 	return below(NR_PARTS);
 }
 
-static void act_mmap(void)
+void act_mmap(void)
 {
 	enum part part = any_part();
 	unsigned long first = below(PAGES);
@@ -268,7 +272,7 @@ static void act_mmap(void)
 			      any_protection(part)));
 }
 
-static void act_munmap(void)
+void act_munmap(void)
 {
 	enum part part = any_part();
 	unsigned long first = below(PAGES), nr = 1 + below(4);
@@ -278,7 +282,7 @@ static void act_munmap(void)
 		map_pages(part, first, 1 + below(nr), any_protection(part));
 }
 
-static void act_mremap(void)
+void act_mremap(void)
 {
 	enum part part = any_part();
 	unsigned long nr = 1 + below(3), new = one_in(4) ? 1 + below(4) : nr;
@@ -292,7 +296,7 @@ static void act_mremap(void)
 	count(MREMAP, mremap(from, nr * PAGE, new * PAGE, flags, any_page(part)) != MAP_FAILED);
 }
 
-static void act_mprotect(void)
+void act_mprotect(void)
 {
 	enum part part = any_part();
 	int protection = one_in(2) ? usual_protection(part) : any_protection(part);
@@ -300,7 +304,7 @@ static void act_mprotect(void)
 	count(MPROTECT, !mprotect(any_page(part), PAGE * (1 + below(8)), protection));
 }
 
-static void act_madvise(void)
+void act_madvise(void)
 {
 	static const int hints[] = {
 		MADV_DONTFORK, MADV_DOFORK, 18 /* MADV_WIPEONFORK */, 19 /* MADV_KEEPONFORK */,
@@ -314,7 +318,7 @@ static void act_madvise(void)
 
 /* --- Readers --- */
 
-static void act_proc(void)
+void act_proc(void)
 {
 	static const char * const own[] = { "self", "thread-self" };
 	pid_t other = __atomic_load_n(&common->worlds[below(WORLDS)], __ATOMIC_RELAXED);
@@ -344,4 +348,3 @@ static void act_proc(void)
 	count(PROC, done);
 }
 
-#endif /* RANDOM_ACT_H */

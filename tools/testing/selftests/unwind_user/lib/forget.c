@@ -1,20 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Stacks of which the kernel remembers nothing.
- *
- * For programs with a C library or without; after <unistd.h> and <sys/mman.h> there.
- */
-#ifndef FORGET_H
-#define FORGET_H
-
+// SPDX-License-Identifier: GPL-2.0
 #include <linux/prctl.h>
 #include <linux/unwind_tables.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-/*
- * Register a table and take it back: the kernel then looks up each address of this process
- * again. What it knows about other tables stays. Returns whether it did.
- */
-static inline bool forget_rules(void)
+#include "forget.h"
+
+bool forget_rules(void)
 {
 	static char *text;
 	struct unwind_table table = { .format = UNWIND_TABLE_SFRAME };
@@ -35,5 +29,3 @@ static inline bool forget_rules(void)
 	       syscall(__NR_prctl, PR_UNWIND_TABLES, PR_UNWIND_TABLES_UNREGISTER, &table, 1L,
 		       sizeof(table)) == 1;
 }
-
-#endif /* FORGET_H */

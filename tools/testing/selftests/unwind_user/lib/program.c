@@ -1,50 +1,31 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Programs that are made here, with tables or without, and are stopped before
- * their first instruction. After tables.h.
- */
-#ifndef PROGRAM_H
-#define PROGRAM_H
-
-#include <linux/elf.h>
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-/*
- * A file of four pages: the program's headers, two pages of text and one that
- * holds tables. In memory each is a segment, with holes between them.
- */
-#define SEGMENTS	4
-#define STRIDE		(4 * PAGE)
-#define TEXT_1		(1 * STRIDE)
-#define TEXT_2		(2 * STRIDE)
-#define TABLES		(3 * STRIDE)
-#define TABLE_SIZE	100
-#define BASE		0x10000000UL
+#include "kselftest.h"
+#include "program.h"
 
-struct headers {
-	struct elf64_hdr ehdr;
-	struct elf64_phdr phdrs[SEGMENTS + 4];
-	char interpreter[128];
-};
-
-static inline void add_header(struct headers *headers, struct elf64_phdr phdr)
+void program_add_header(struct headers *headers, struct elf64_phdr phdr)
 {
 	headers->phdrs[headers->ehdr.e_phnum++] = phdr;
 }
 
-static inline void add_table(struct headers *headers, unsigned long vaddr, unsigned long size)
+void program_add_table(struct headers *headers, unsigned long vaddr, unsigned long size)
 {
-	add_header(headers, (struct elf64_phdr) {
+	program_add_header(headers, (struct elf64_phdr) {
 		.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
 		.p_vaddr = headers->phdrs[0].p_vaddr + vaddr,
 		.p_filesz = size, .p_memsz = size,
 	});
 }
 
-/* A program, at the address that it says or anywhere. */
-static inline struct headers program(unsigned int type)
+struct headers program_make(unsigned int type)
 {
 	static const int flags[SEGMENTS] = { PF_R, PF_R | PF_X, PF_R | PF_X, PF_R };
 	unsigned long base = type == ET_EXEC ? BASE : 0;
@@ -63,30 +44,29 @@ static inline struct headers program(unsigned int type)
 	};
 
 	for (int i = 0; i < SEGMENTS; i++)
-		add_header(&headers, (struct elf64_phdr) {
+		program_add_header(&headers, (struct elf64_phdr) {
 			.p_type = PT_LOAD, .p_flags = flags[i], .p_offset = i * PAGE,
 			.p_vaddr = base + i * STRIDE, .p_filesz = PAGE, .p_memsz = PAGE,
 			.p_align = PAGE,
 		});
 	/* Or the kernel remarks that the stack is executable. */
-	add_header(&headers, (struct elf64_phdr) {
+	program_add_header(&headers, (struct elf64_phdr) {
 		.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W,
 	});
 	return headers;
 }
 
-static inline void set_interpreter(struct headers *headers, const char *path)
+void program_set_interpreter(struct headers *headers, const char *path)
 {
 	snprintf(headers->interpreter, sizeof(headers->interpreter), "%s", path);
-	add_header(headers, (struct elf64_phdr) {
+	program_add_header(headers, (struct elf64_phdr) {
 		.p_type = PT_INTERP, .p_flags = PF_R,
 		.p_offset = offsetof(struct headers, interpreter),
 		.p_filesz = strlen(path) + 1, .p_memsz = strlen(path) + 1,
 	});
 }
 
-/* Write headers and the pages behind them; returns 0 or a negative errno. */
-static inline int write_program(const char *path, const void *headers, size_t size)
+int program_write(const char *path, const void *headers, size_t size)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700), ret = 0;
 
@@ -98,11 +78,7 @@ static inline int write_program(const char *path, const void *headers, size_t si
 	return ret;
 }
 
-/*
- * Execute and stop before the first instruction. Returns the child, or a
- * negative errno if it could not be executed, or -EPROTO if it ended otherwise.
- */
-static inline pid_t start(const char *path)
+pid_t program_start(const char *path)
 {
 	pid_t pid = fork();
 	int status;
@@ -123,10 +99,8 @@ static inline pid_t start(const char *path)
 	return WIFEXITED(status) && WEXITSTATUS(status) ? -WEXITSTATUS(status) : -EPROTO;
 }
 
-static inline void end(pid_t pid)
+void program_end(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
-
-#endif /* PROGRAM_H */

@@ -1,102 +1,28 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Samples of other tasks' system calls, with a stack that is known.
- *
- * For programs with a C library, after kselftest_harness.h.
- */
-#ifndef MOMENT_H
-#define MOMENT_H
-
+// SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sampler.h"
+#include "kselftest.h"
+#include "moment.h"
 
-/*
- * long moment_call(long number, long a, long b, long c)
- *
- * A system call with a stack of three frames, linked by frame pointers: the
- * caller is not seen.
- */
-long moment_call(long number, ...);
-extern const char moment_ip[], moment_behind[], moment_inner_return[], moment_outer_return[];
-
-asm("	.text\n"
-	"	.type	moment_call, @function\n"
-	"moment_call:\n"
-	"	pushq	%rbp\n"
-	"	xorl	%ebp, %ebp\n"
-	"	call	1f\n"
-	"moment_outer_return:\n"
-	"	popq	%rbp\n"
-	"	ret\n"
-	"1:	pushq	%rbp\n"
-	"	movq	%rsp, %rbp\n"
-	"	call	2f\n"
-	"moment_inner_return:\n"
-	"	popq	%rbp\n"
-	"	ret\n"
-	"2:	pushq	%rbp\n"
-	"	movq	%rsp, %rbp\n"
-	"	movq	%rdi, %rax\n"
-	"	movq	%rsi, %rdi\n"
-	"	movq	%rdx, %rsi\n"
-	"	movq	%rcx, %rdx\n"
-	"	syscall\n"
-	"moment_ip:\n"
-	"	nop\n"
-	"moment_behind:\n"
-	"	popq	%rbp\n"
-	"	ret\n"
-	"	.size	moment_call, . - moment_call\n");
-
-/* Whether a stack is that of moment_call(), at an address of it. */
-static inline bool is_moment_at(const unsigned long *ips, unsigned long nr, const char *ip)
+bool is_known_stack_at(const unsigned long *ips, unsigned long nr, const char *ip)
 {
 	return nr == 3 && ips[0] == (unsigned long)ip &&
-	       ips[1] == (unsigned long)moment_inner_return &&
-	       ips[2] == (unsigned long)moment_outer_return;
+	       ips[1] == (unsigned long)known_inner_return &&
+	       ips[2] == (unsigned long)known_outer_return;
 }
 
-static inline bool is_moment(const unsigned long *ips, unsigned long nr)
+bool is_known_stack(const unsigned long *ips, unsigned long nr)
 {
-	return is_moment_at(ips, nr, moment_ip);
+	return is_known_stack_at(ips, nr, known_ip);
 }
 
-/*
- * void probed_exit(void *sp, void *bp)
- *
- * What is probed comes with another stack; then the program ends.
- */
-void probed_exit(void *sp, void *bp);
-extern const char probed_exit_at[], other_probe_at[];
-
-asm("	.text\n"
-	"	.type	probed_exit, @function\n"
-	"probed_exit:\n"
-	"	movq	%rdi, %rsp\n"
-	"	movq	%rsi, %rbp\n"
-	"probed_exit_at:\n"
-	"	nop\n"
-	"	xorl	%edi, %edi\n"
-	"	movl	$231, %eax\n"	/* __NR_exit_group */
-	"	syscall\n"
-	"other_probe_at:\n"
-	"	ud2\n"
-	"	.size	probed_exit, . - probed_exit\n");
-
-/* Of the linker: the program's file. */
-extern const char __ehdr_start[];
-
-/* PERF_REG_X86_IP of <asm/perf_regs.h> */
-#define REG_IP		8
-
-/* Sample an event in a task; returns 0 or an errno. */
-static inline int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid,
-				  int cpu)
+int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid, int cpu)
 {
 	attr.size = sizeof(attr);
 	if (!attr.sample_period)
@@ -120,11 +46,7 @@ static inline int event_open_attr(struct sampler *sampler, struct perf_event_att
 	return 0;
 }
 
-/*
- * Sample a tracepoint in a task, or what it does in the kernel at any time;
- * returns 0 or an errno. With a CPU, its children are sampled, too.
- */
-static inline int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu)
+int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT };
 	static const char * const at[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
@@ -147,28 +69,7 @@ static inline int event_open(struct sampler *sampler, const char *event, pid_t p
 	return event_open_attr(sampler, attr, pid, cpu);
 }
 
-/* So many frames of a stack are kept. */
-#define MAX_FRAMES	8
-
-/* What was recorded, in order: a sample, or a stack. */
-struct record {
-	unsigned int type;
-	pid_t tid;
-	unsigned long cookie;
-	/* Where the user part is: in a sample's registers, on top of a stack. */
-	unsigned long ip;
-	/* Of a sample: it has a user stack, or the promise of one. */
-	bool promised;
-	/* Of a stack: it is that of moment_call(). */
-	bool right;
-	unsigned int frames;
-	unsigned long ips[MAX_FRAMES];
-};
-
-#define MAX_RECORDS	16
-
-/* Take all records out of the ring; returns their number, or -1. */
-static inline int records(struct sampler *sampler, struct record *all, int max)
+int records(struct sampler *sampler, struct record *all, int max)
 {
 	unsigned long *words = sampler->words;
 	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
@@ -202,7 +103,7 @@ static inline int records(struct sampler *sampler, struct record *all, int max)
 		case PERF_RECORD_CALLCHAIN_DEFERRED:
 			record->cookie = words[0];
 			record->ip = words[1] ? ips[0] : 0;
-			record->right = is_moment(ips, words[1]);
+			record->right = is_known_stack(ips, words[1]);
 			record->frames = words[1];
 			for (unsigned long i = 0; i < words[1] && i < MAX_FRAMES; i++)
 				record->ips[i] = ips[i];
@@ -216,11 +117,7 @@ static inline int records(struct sampler *sampler, struct record *all, int max)
 	return n;
 }
 
-/*
- * The number of samples that have the stack of moment_call(): the only one with
- * their cookie, later, and of the same thread. Another sample makes it negative.
- */
-static inline int samples_with_stack(struct sampler *sampler)
+int samples_with_stack(struct sampler *sampler)
 {
 	struct record all[MAX_RECORDS];
 	int n = records(sampler, all, MAX_RECORDS), samples = 0, bad = n < 0;
@@ -247,8 +144,7 @@ static inline int samples_with_stack(struct sampler *sampler)
 	return bad ? -bad : samples;
 }
 
-/* The number of samples that have no user stack. Another sample makes it negative. */
-static inline int samples_without_stack(struct sampler *sampler)
+int samples_without_stack(struct sampler *sampler)
 {
 	struct record all[MAX_RECORDS];
 	int n = records(sampler, all, MAX_RECORDS), samples = 0, bad = n < 0;
@@ -262,4 +158,94 @@ static inline int samples_without_stack(struct sampler *sampler)
 	return bad ? -bad : samples;
 }
 
-#endif /* MOMENT_H */
+/* The test lets the child go by the first one, and is told a thread by the other. */
+static int go[2], tell[2];
+
+int child_pipes(void)
+{
+	return pipe2(go, O_CLOEXEC) || pipe2(tell, O_CLOEXEC) ? -errno : 0;
+}
+
+bool child_tid(pid_t *tid)
+{
+	return read(tell[0], tid, sizeof(*tid)) == sizeof(*tid);
+}
+
+bool child_tell(void)
+{
+	pid_t tid = syscall(__NR_gettid);
+
+	return write(tell[1], &tid, sizeof(tid)) == sizeof(tid);
+}
+
+bool child_wait(void)
+{
+	char byte;
+
+	return read(go[0], &byte, 1) == 1;
+}
+
+void child_ready(void)
+{
+	if (!child_tell() || !child_wait())
+		_exit(1);
+}
+
+bool child_go(void)
+{
+	return write(go[1], "", 1) == 1;
+}
+
+static void *thread(void *run)
+{
+	((void (*)(void))run)();
+	return NULL;
+}
+
+bool child_thread(pthread_t *id, void (*run)(void))
+{
+	return !pthread_create(id, NULL, thread, run);
+}
+
+void child_in_thread(void (*run)(void))
+{
+	pthread_t id;
+
+	if (!child_thread(&id, run))
+		_exit(1);
+	pthread_join(id, NULL);
+}
+
+int frames_of_stack(struct sampler *sampler)
+{
+	struct record all[MAX_RECORDS];
+	int n = records(sampler, all, MAX_RECORDS), frames = -1;
+
+	for (int i = 0; i < n; i++) {
+		if (all[i].type != PERF_RECORD_CALLCHAIN_DEFERRED)
+			continue;
+		if (frames >= 0)
+			return -1;
+		frames = all[i].frames;
+	}
+	return frames;
+}
+
+bool waits_in(pid_t pid, pid_t tid, int number)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	for (int i = 0; i < 10000; i++) {
+		if (read_number(path) == number)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+void leave_by(long number, long a, long b, char *area)
+{
+	child_ready();
+	last_syscall(number, a, b, area);
+}

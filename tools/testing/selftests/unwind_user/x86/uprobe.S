@@ -8,7 +8,7 @@
  */
 #include <asm/unistd.h>
 
-#include "chain.S"
+#include "chain_macros.S"
 
 #ifdef SFRAME
 .macro frame

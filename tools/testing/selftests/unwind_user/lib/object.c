@@ -1,32 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Objects with a table that nobody registers, mapped as a loader does. After
- * tables.h.
- */
-#ifndef OBJECT_H
-#define OBJECT_H
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include <linux/elf.h>
+#include "kselftest.h"
+#include "object.h"
 
-/* Pages of the file; in memory each part is as far from the others. */
-#define OBJECT_TEXT	1	/* two pages, with a leaf at the start of each */
-#define OBJECT_TABLE	3	/* for the first leaf */
-#define OBJECT_PAGES	4
-#define OBJECT_SIZE	(OBJECT_PAGES * PAGE)
-
-enum { LOAD_HEADERS, LOAD_TEXT, LOAD_TABLE, GNU_SFRAME, OBJECT_HEADERS };
-
-struct object {
-	struct elf64_hdr ehdr;
-	struct elf64_phdr phdrs[OBJECT_HEADERS + 4];
-	struct hand_table table;
-	/* Once it is written and mapped: */
-	int fd;
-	unsigned char *base;
-};
-
-/* An object that is as it should be, at addresses of its own from @vaddr on. */
-static inline struct object object_at(unsigned long vaddr)
+struct object object_at(unsigned long vaddr)
 {
 	static const struct { int flags, page, pages; } loads[] = {
 		{ PF_R, 0, 1 }, { PF_R | PF_X, OBJECT_TEXT, 2 }, { PF_R, OBJECT_TABLE, 1 },
@@ -63,13 +45,12 @@ static inline struct object object_at(unsigned long vaddr)
 	return object;
 }
 
-static inline struct object object_good(void)
+struct object object_good(void)
 {
 	return object_at(0);
 }
 
-/* The same, whose table says that nobody calls the leaf. */
-static inline struct object object_outermost(void)
+struct object object_outermost(void)
 {
 	struct object object = object_good();
 
@@ -78,8 +59,7 @@ static inline struct object object_outermost(void)
 	return object;
 }
 
-/* Write what it is now to its file, which is made if there is none; 0 or a negative errno. */
-static inline int object_write(struct object *object)
+int object_write(struct object *object)
 {
 	unsigned char page[PAGE];
 
@@ -103,8 +83,7 @@ static inline int object_write(struct object *object)
 	return 0;
 }
 
-/* Map the parts of the file where its base is; 0 or a negative errno. */
-static inline int object_map_parts(const struct object *object)
+int object_map_parts(const struct object *object)
 {
 	for (int i = 0; i < OBJECT_PAGES; i++) {
 		bool text = i >= OBJECT_TEXT && i < OBJECT_TABLE;
@@ -116,8 +95,7 @@ static inline int object_map_parts(const struct object *object)
 	return 0;
 }
 
-/* Write the file and map it, with pages around it that nobody may touch; 0 or a negative errno. */
-static inline int object_make(struct object *object)
+int object_make(struct object *object)
 {
 	unsigned char *area = mmap(NULL, OBJECT_SIZE + 2 * PAGE, PROT_NONE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -128,23 +106,19 @@ static inline int object_make(struct object *object)
 	return object_write(object) ?: object_map_parts(object);
 }
 
-/* Unmap it, so that nothing is known of it, and map it again. */
-static inline int object_map_again(const struct object *object)
+int object_map_again(const struct object *object)
 {
 	if (munmap(object->base, OBJECT_SIZE))
 		return -errno;
 	return object_map_parts(object);
 }
 
-static inline unsigned char *object_text(const struct object *object)
+unsigned char *object_text(const struct object *object)
 {
 	return object->base + OBJECT_TEXT * PAGE;
 }
 
-/* What the kernel should find. */
-static inline struct unwind_table object_ranges(const struct object *object)
+struct unwind_table object_ranges(const struct object *object)
 {
 	return ranges(object_text(object), 2 * PAGE, object->base + OBJECT_TABLE * PAGE, PAGE);
 }
-
-#endif /* OBJECT_H */

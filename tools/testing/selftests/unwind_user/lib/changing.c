@@ -1,31 +1,15 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A table that another thread rewrites while stacks are sampled. RACE_SECONDS says
- * for how long. After scene.h.
- */
-#ifndef CHANGING_H
-#define CHANGING_H
-
+// SPDX-License-Identifier: GPL-2.0
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-struct changing {
-	struct scene *scene;
-	/* So many frames has a whole stack. */
-	unsigned int frames;
-	/* So many bytes of the table are rewritten, */
-	size_t len;
-	/* and those of its header seldom: then it is of no use for long. */
-	size_t header, header_len;
-
-	bool stop;
-	unsigned long writes;
-	/* How many stacks were sampled, and how many of them were whole. */
-	unsigned long samples, whole;
-};
+#include "kselftest.h"
+#include "changing.h"
 
 /* Write what may be a table, and what is none. */
-static inline void *changing_write(void *data)
+static void *changing_write(void *data)
 {
 	struct changing *changing = data;
 	unsigned int seed = 1;
@@ -36,7 +20,7 @@ static inline void *changing_write(void *data)
 
 		if (what && at - changing->header < changing->header_len)
 			continue;
-		__atomic_store_n(&changing->scene->table[at], rand_r(&seed), __ATOMIC_RELAXED);
+		__atomic_store_n(&changing->synth->table[at], rand_r(&seed), __ATOMIC_RELAXED);
 		/* Some stacks are whole. */
 		if (++changing->writes % 64 == 0)
 			usleep(1000);
@@ -45,13 +29,13 @@ static inline void *changing_write(void *data)
 }
 
 /* Whether a stack can be one. */
-static inline const char *changing_judge(const struct scene *scene, unsigned int frames)
+static const char *changing_judge(const struct synth *synth, unsigned int frames)
 {
-	const struct chain *chain = &scene->chain;
+	const struct chain *chain = &synth->chain;
 
 	if (chain->nr > frames)
 		return "too many frames";
-	if (chain->ips[0] != scene->frame.regs.ip + SCENE_SYSCALL)
+	if (chain->ips[0] != synth->frame.regs.ip + SYNTH_SYSCALL)
 		return "another topmost frame";
 	for (unsigned int i = 1; i < chain->nr; i++) {
 		if (chain->ips[i] >> 56)
@@ -60,33 +44,30 @@ static inline const char *changing_judge(const struct scene *scene, unsigned int
 	return NULL;
 }
 
-/* Sample the scene while its table changes; NULL or what is wrong. Then it is as before. */
-static inline const char *changing_sample(struct changing *changing)
+const char *changing_sample(struct changing *changing)
 {
 	const char *wanted = getenv("RACE_SECONDS"), *error = NULL;
 	time_t end = time(NULL) + (wanted ? atoi(wanted) : 5);
-	struct scene *scene = changing->scene;
+	struct synth *synth = changing->synth;
 	static unsigned char good[PAGE];
 	pthread_t thread;
 
-	memcpy(good, scene->table, sizeof(good));
+	memcpy(good, synth->table, sizeof(good));
 	changing->stop = false;
 	if (pthread_create(&thread, NULL, changing_write, changing))
 		return "no thread";
 	/* However slow this is, some must have been hit. */
 	while (!error && (time(NULL) < end || changing->samples < 100)) {
-		error = scene_sample(scene) ?: changing_judge(scene, changing->frames);
-		changing->whole += scene->chain.nr == changing->frames;
+		error = synth_sample(synth) ?: changing_judge(synth, changing->frames);
+		changing->whole += synth->chain.nr == changing->frames;
 		if (changing->samples++ % 4 == 0)
-			memcpy(scene->table, good, sizeof(good));
+			memcpy(synth->table, good, sizeof(good));
 	}
 	__atomic_store_n(&changing->stop, true, __ATOMIC_RELAXED);
 	if (pthread_join(thread, NULL))
 		error = "the thread does not end";
-	memcpy(scene->table, good, sizeof(good));
+	memcpy(synth->table, good, sizeof(good));
 	ksft_print_msg("%lu stacks, %lu whole, %lu bytes written\n", changing->samples,
 		       changing->whole, changing->writes);
 	return error;
 }
-
-#endif /* CHANGING_H */

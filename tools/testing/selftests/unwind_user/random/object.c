@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Operations at random: objects whose tables nobody registers. After random_stack.h.
- */
-#ifndef RANDOM_OBJECT_H
-#define RANDOM_OBJECT_H
+// SPDX-License-Identifier: GPL-2.0
+/* Operations at random: objects whose tables nobody registers. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "random.h"
 
 /* The header of a table of .eh_frame where one of SFrame would be. */
 static struct elf64_phdr object_eh_frame(struct elf64_phdr phdr)
@@ -55,7 +55,7 @@ static bool has_found(unsigned int format)
 }
 
 /* Rewrite an object, map some of it, and sample a stack in its text. */
-static void act_object(void)
+void act_object(void)
 {
 	int fd = objects[below(ARRAY_SIZE(objects))].fd;
 	struct object object;
@@ -85,4 +85,3 @@ static void act_object(void)
 	count(EH_DISCOVERY, has_found(UNWIND_TABLE_EH_FRAME));
 }
 
-#endif /* RANDOM_OBJECT_H */

@@ -1,45 +1,23 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Samples of oneself, at system calls or by a clock, with deferred user stacks.
- * After kselftest.h.
- */
-#ifndef SAMPLER_H
-#define SAMPLER_H
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include <linux/perf_event.h>
+#include "kselftest.h"
+#include "sampler.h"
 
-#define RING_PAGES	64
-#define RING_SIZE	(RING_PAGES * 4096UL)
-#define MAX_CHAIN	600
-
-struct sampler {
-	int fd;
-	struct perf_event_mmap_page *page;
-	const unsigned char *ring;
-	/* The record that is looked at, less its header, and that one's misc. */
-	unsigned long words[MAX_CHAIN + 8];
-	unsigned short misc;
-};
-
-/* A user stack as a sample has it: topmost first. */
-struct chain {
-	unsigned int nr;
-	/* An enum perf_callchain_end. */
-	unsigned char end;
-	/* A frame was found by frame pointer. */
-	bool guessed;
-	unsigned long ips[MAX_CHAIN];
-};
-
-static inline void chain_set_end(struct chain *chain, unsigned short misc)
+void chain_set_end(struct chain *chain, unsigned short misc)
 {
 	chain->end = (misc & PERF_RECORD_MISC_CALLCHAIN_END_MASK) >>
 		     PERF_RECORD_MISC_CALLCHAIN_END_SHIFT;
 	chain->guessed = misc & PERF_RECORD_MISC_CALLCHAIN_GUESSED;
 }
 
-/* The number in a small file, or a negative errno. */
-static inline long read_number(const char *path)
+long read_number(const char *path)
 {
 	char text[32];
 	int fd = open(path, O_RDONLY);
@@ -55,8 +33,7 @@ static inline long read_number(const char *path)
 	return atol(text);
 }
 
-/* The id of the tracepoint where a system call begins, or a negative errno. */
-static inline long tracepoint_id(const char *name)
+long tracepoint_id(const char *name)
 {
 	static const char * const at[] = {
 		"/sys/kernel/tracing/events/syscalls/sys_enter_%s/id",
@@ -72,9 +49,7 @@ static inline long tracepoint_id(const char *name)
 	return id;
 }
 
-/* Open an event of a thread, 0 for this one, with a ring; returns 0 or an errno. */
-static inline int sampler_open_event_of(struct sampler *sampler, struct perf_event_attr *attr,
-					int pid)
+int sampler_open_event_of(struct sampler *sampler, struct perf_event_attr *attr, int pid)
 {
 	sampler->fd = syscall(__NR_perf_event_open, attr, pid, -1, -1, 0);
 	if (sampler->fd < 0)
@@ -91,20 +66,18 @@ static inline int sampler_open_event_of(struct sampler *sampler, struct perf_eve
 	return 0;
 }
 
-static inline int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr)
+int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr)
 {
 	return sampler_open_event_of(sampler, attr, 0);
 }
 
-static inline void sampler_close(struct sampler *sampler)
+void sampler_close(struct sampler *sampler)
 {
 	munmap(sampler->page, RING_SIZE + 4096);
 	close(sampler->fd);
 }
 
-/* The same, with stacks and nothing else. */
-static inline int sampler_open_stacks_of(struct sampler *sampler, struct perf_event_attr attr,
-					 int pid)
+int sampler_open_stacks_of(struct sampler *sampler, struct perf_event_attr attr, int pid)
 {
 	attr.size = sizeof(attr);
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
@@ -114,13 +87,12 @@ static inline int sampler_open_stacks_of(struct sampler *sampler, struct perf_ev
 	return sampler_open_event_of(sampler, &attr, pid);
 }
 
-static inline int sampler_open_stacks(struct sampler *sampler, struct perf_event_attr attr)
+int sampler_open_stacks(struct sampler *sampler, struct perf_event_attr attr)
 {
 	return sampler_open_stacks_of(sampler, attr, 0);
 }
 
-/* Sample each of a system call of this thread from now on; returns 0 or an errno. */
-static inline int sampler_open_syscall(struct sampler *sampler, const char *name)
+int sampler_open_syscall(struct sampler *sampler, const char *name)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .sample_period = 1 };
 	long id = tracepoint_id(name);
@@ -131,13 +103,17 @@ static inline int sampler_open_syscall(struct sampler *sampler, const char *name
 	return sampler_open_stacks(sampler, attr);
 }
 
-static inline int sampler_open(struct sampler *sampler)
+bool stacks_missing(int error)
+{
+	return error == EINVAL || error == ENOENT || error == EACCES || error == EPERM;
+}
+
+int sampler_open(struct sampler *sampler)
 {
 	return sampler_open_syscall(sampler, "getppid");
 }
 
-/* An event that samples this thread after each so many nanoseconds, once enabled. */
-static inline int sampler_open_clock(struct sampler *sampler, unsigned long period)
+int sampler_open_clock(struct sampler *sampler, unsigned long period)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -149,9 +125,7 @@ static inline int sampler_open_clock(struct sampler *sampler, unsigned long peri
 	return sampler_open_stacks(sampler, attr);
 }
 
-/* Copy out of the ring, around its end. */
-static inline void ring_copy(const struct sampler *sampler, unsigned long from,
-			     void *to, unsigned long len)
+void ring_copy(const struct sampler *sampler, unsigned long from, void *to, unsigned long len)
 {
 	unsigned char *bytes = to;
 
@@ -159,11 +133,7 @@ static inline void ring_copy(const struct sampler *sampler, unsigned long from,
 		*bytes++ = sampler->ring[from++ % RING_SIZE];
 }
 
-/*
- * Take the next record out of the ring, less its header, to sampler->words.
- * Returns its type, 0 if there is none, or -1 if it is too long.
- */
-static inline int sampler_record(struct sampler *sampler)
+int sampler_record(struct sampler *sampler)
 {
 	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
 	unsigned long tail = sampler->page->data_tail;
@@ -180,13 +150,7 @@ static inline int sampler_record(struct sampler *sampler)
 	return header.type;
 }
 
-/*
- * Take all records out of the ring, which must be those of one sample.
- *
- * The sample says PERF_CONTEXT_USER_DEFERRED and a cookie; the record with
- * that cookie has the stack. Returns NULL, or a string that says what is wrong.
- */
-static inline const char *sampler_chain(struct sampler *sampler, struct chain *chain)
+const char *sampler_chain(struct sampler *sampler, struct chain *chain)
 {
 	unsigned long *words = sampler->words;
 	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
@@ -244,16 +208,8 @@ static inline const char *sampler_chain(struct sampler *sampler, struct chain *c
 	return error;
 }
 
-/*
- * Take all records out of the ring, and look at each stack.
- *
- * Returns how many samples there were whose stack @look found good, or -1 if one
- * was not, or is missing though another sample's came, or if records were lost. A
- * sample that says that it has no stack, as one in signal delivery, is not counted.
- */
-static inline int sampler_each(struct sampler *sampler, struct chain *chain,
-			       bool (*look)(const struct chain *chain, const void *arg),
-			       const void *arg)
+int sampler_each(struct sampler *sampler, struct chain *chain,
+		 bool (*look)(const struct chain *chain, const void *arg), const void *arg)
 {
 	unsigned long *words = sampler->words;
 	unsigned long cookie = 0, taken = 0;
@@ -311,5 +267,3 @@ static inline int sampler_each(struct sampler *sampler, struct chain *chain,
 	}
 	return good;
 }
-
-#endif /* SAMPLER_H */

@@ -1,13 +1,17 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Operations at random: tables' contents, stacks, and samples. After random_act.h.
- */
-#ifndef RANDOM_STACK_H
-#define RANDOM_STACK_H
-
+// SPDX-License-Identifier: GPL-2.0
+/* Operations at random: tables' contents, stacks, and samples. */
+#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "random.h"
 
 static struct rule any_rule(void)
 {
@@ -59,25 +63,25 @@ static size_t any_program(unsigned char program[static 12])
 }
 
 /* Make a table, which may be damaged, in this thread's page. It will be at @target. */
-static void make_table(unsigned int format, unsigned char *text, unsigned char *target)
+void make_table(unsigned int format, unsigned char *text, unsigned char *target)
 {
 	/* It says how far the text is. */
-	struct scene scene = { .table = me->page, .text = me->page + (text - target) };
+	struct synth synth = { .table = me->page, .text = me->page + (text - target) };
 	bool eh_frame = format == UNWIND_TABLE_EH_FRAME;
-	int functions = 1 + below(SCENE_FUNCTIONS);
+	int functions = 1 + below(SYNTH_FUNCTIONS);
 	unsigned char program[12];
 
 	memset(me->page, 0, sizeof(me->page));
 	if (eh_frame)
-		eh_no_rules(&scene);
+		eh_no_rules(&synth);
 	else
-		scene_no_rules(&scene);
+		synth_no_rules(&synth);
 	while (functions-- > 0) {
 		if (eh_frame)
-			eh_add(&scene, one_in(8) ? EH_SIGNAL_CIE : EH_CIE, program,
+			eh_add(&synth, one_in(8) ? EH_SIGNAL_CIE : EH_CIE, program,
 			       any_program(program));
 		else
-			scene_rule(&scene, any_rule());
+			synth_rule(&synth, any_rule());
 	}
 	switch (below(6)) {
 	case 0:
@@ -94,7 +98,7 @@ static void make_table(unsigned int format, unsigned char *text, unsigned char *
 	}
 }
 
-static unsigned int any_format(void)
+unsigned int any_format(void)
 {
 	return one_in(2) ? UNWIND_TABLE_SFRAME : UNWIND_TABLE_EH_FRAME;
 }
@@ -108,7 +112,7 @@ static void copy_page(void)
 }
 
 /* Write a table; it is made elsewhere, for others write here, too. */
-static void act_table(void)
+void act_table(void)
 {
 	target = part_page(TABLES, below(PAGES - 1));
 	make_table(any_format(), any_page(TEXT), target);
@@ -127,7 +131,7 @@ static unsigned long stack_word(unsigned char *at)
 	case 2:
 		return (unsigned long)text + (20 + below(2)) * FUNCTION_SIZE;
 	default:
-		return (unsigned long)text + below(SCENE_FUNCTIONS) * FUNCTION_SIZE + RETURN_OFFSET;
+		return (unsigned long)text + below(SYNTH_FUNCTIONS) * FUNCTION_SIZE + RETURN_OFFSET;
 	}
 }
 
@@ -141,15 +145,15 @@ static void write_stack(void)
 		memcpy(at, &word, sizeof(word));
 		/* Behind a restorer there is what a signal has interrupted. */
 		if (one_in(32)) {
-			scene_signal(at + 8, stack_word(at), stack_word(at), stack_word(at));
+			synth_signal(at + 8, stack_word(at), stack_word(at), stack_word(at));
 			at += 304;
 		}
 	}
 }
 
-static void play_scene(void)
+static void play_synth(void)
 {
-	scene_enter(&me->frame);
+	synth_enter(&me->frame);
 }
 
 /* Take what is in the ring, and look whether it can be a stack. */
@@ -199,9 +203,9 @@ static void act_sampler(void)
 }
 
 /* Sample a stack that starts in a page of text. */
-static void play_at(unsigned char *text)
+void play_at(unsigned char *text)
 {
-	struct scene_regs *regs = &me->frame.regs;
+	struct synth_regs *regs = &me->frame.regs;
 	unsigned long *words = (unsigned long *)regs;
 
 	if (!me->sampled || one_in(500))
@@ -215,17 +219,17 @@ static void play_at(unsigned char *text)
 	}
 	if (!one_in(4))
 		regs->bp = regs->sp + 8 * below(64);
-	count(SCENE, guarded(play_scene));
+	count(SYNTH, guarded(play_synth));
 	if (me->sampled)
 		drain();
 }
 
-static void act_scene(void)
+void act_synth(void)
 {
 	play_at(any_page(TEXT));
 }
 
-static void act_signal(void)
+void act_signal(void)
 {
 	pid_t tid = __atomic_load_n(&actors[below(ACTORS)].tid, __ATOMIC_RELAXED);
 
@@ -245,7 +249,7 @@ static void *walk_late(void *page)
 	me->frame.regs.ip = (unsigned long)any_page(TEXT);
 	me->frame.regs.sp = (unsigned long)page;
 	me->frame.regs.bp = (unsigned long)page;
-	guarded(play_scene);
+	guarded(play_synth);
 	if (me->sampled) {
 		drain();
 		sampler_close(&me->sampler);
@@ -258,7 +262,7 @@ static void *walk_late(void *page)
  * Pages that are missing for a while: whoever reads them waits between look-up and
  * use, and others go on. Without rights the kernel does not wait: it gets a fault.
  */
-static void act_late(void)
+void act_late(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register missing = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -299,4 +303,3 @@ static void act_late(void)
 		count(LATE, waited);
 }
 
-#endif /* RANDOM_STACK_H */

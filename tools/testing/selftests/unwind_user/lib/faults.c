@@ -1,20 +1,15 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Allocations and copies of the kernel's that fail, where it is built for that.
- *
- * After tables.h.
- */
-#ifndef FAULTS_H
-#define FAULTS_H
+// SPDX-License-Identifier: GPL-2.0
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-#define FAILSLAB	"/sys/kernel/debug/failslab/"
-#define FAIL_USERCOPY	"/sys/kernel/debug/fail_usercopy/"
-
-/* Why tests are skipped. */
-#define NO_FAULTS	"no fault injection, or debugfs is not mounted: errno %d; see config"
+#include "kselftest.h"
+#include "faults.h"
+#include "tables.h"
 
 /* Say how often they fail, of those tasks that want it; 0 or a negative errno. */
-static inline int faults_set(const char *percent, const char *ignore_waiting)
+static int faults_set(const char *percent, const char *ignore_waiting)
 {
 	const struct {
 		const char *path, *value;
@@ -36,26 +31,24 @@ static inline int faults_set(const char *percent, const char *ignore_waiting)
 	return error;
 }
 
-static inline int faults_on(const char *percent)
+int faults_on(const char *percent)
 {
 	return faults_set(percent, "N");
 }
 
-static inline int faults_off(void)
+int faults_off(void)
 {
 	return faults_set("0", "Y");
 }
 
-/* Whether this thread, and those that it makes, want faults. */
-static inline void want_faults(bool wish)
+void want_faults(bool wish)
 {
 	/* This may fail itself. */
 	while (write_string("/proc/thread-self/make-it-fail", wish ? "1" : "0"))
 		;
 }
 
-/* Let this thread's nth allocation or copy from now on fail. */
-static inline void fault_arm(int fd, int n)
+void fault_arm(int fd, int n)
 {
 	char text[16];
 	int len = snprintf(text, sizeof(text), "%d", n);
@@ -63,8 +56,7 @@ static inline void fault_arm(int fd, int n)
 	assert(write(fd, text, len) == len);
 }
 
-/* Whether one has failed. */
-static inline bool fault_happened(int fd)
+bool fault_happened(int fd)
 {
 	char text[16] = "";
 	ssize_t len = pread(fd, text, sizeof(text) - 1, 0);
@@ -74,5 +66,3 @@ static inline bool fault_happened(int fd)
 		;
 	return len > 0 && !atoi(text);
 }
-
-#endif /* FAULTS_H */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Synthetic stacks whose functions are described by .eh_frame: a table is made by hand.
+ */
+#ifndef EH_FRAME_H
+#define EH_FRAME_H
+
+#include "synth.h"
+
+/* Where in a table things are, in bytes. */
+#define EH_CIE		0
+#define EH_SIGNAL_CIE	64
+#define EH_HEADER	128
+#define EH_FDES		(EH_HEADER + 12 + 8 * SYNTH_FUNCTIONS)
+
+/* Instructions; operands follow, of a byte each if they are below 64. */
+#define ADVANCE(n)		(0x40 | (n))
+#define SAVED(reg)		(0x80 | (reg))	/* so many words below the CFA */
+#define NOP			0x00
+#define UNDEFINED		0x07
+#define REMEMBER		0x0a
+#define RESTORE			0x0b
+#define DEF_CFA			0x0c
+#define DEF_CFA_OFFSET		0x0e
+#define DEF_CFA_EXPRESSION	0x0f
+#define EXPRESSION		0x10
+#define RETURN_ADDRESS		16
+
+struct eh_header {
+	__u8 version;
+	__u8 pointer_encoding;
+	__u8 count_encoding;
+	__u8 index_encoding;
+	__u32 count;
+	struct {
+		__s32 start;
+		__s32 fde;
+	} index[SYNTH_FUNCTIONS];
+};
+
+struct eh_fde {
+	__u32 length;
+	__u32 cie;
+	__s32 start;
+	__u32 size;
+	__u8 augmentation_length;
+	unsigned char program[];
+};
+
+#define EH_FDE_HEAD	offsetof(struct eh_fde, program)
+
+/**
+ * eh_next() - Find where the next FDE is going to stand.
+ * @synth: the stack
+ *
+ * Return: its address
+ */
+struct eh_fde *eh_next(struct synth *synth);
+
+/**
+ * eh_header() - Find the header.
+ * @synth: the stack
+ *
+ * Return: the header in its table
+ */
+struct eh_header *eh_header(struct synth *synth);
+
+/**
+ * eh_no_rules() - Start the table anew: it has no functions, and the CFA is at RSP + 8 in
+ *   the CIEs.
+ * @synth: the stack
+ */
+void eh_no_rules(struct synth *synth);
+
+/**
+ * eh_add() - Add a function.
+ * @synth: the stack
+ * @cie: the offset of its CIE
+ * @program: the program of its FDE
+ * @len: the program's length
+ *
+ * Return: the FDE
+ */
+struct eh_fde *eh_add(struct synth *synth, unsigned int cie, const void *program, size_t len);
+
+/**
+ * eh_register() - Register the table of a synthetic stack as one of .eh_frame.
+ * @synth: the stack
+ *
+ * Return: 0 or a negative errno
+ */
+int eh_register(struct synth *synth);
+
+#define EH_CFI(...) ({							\
+	static const unsigned char program[] = { __VA_ARGS__ };		\
+									\
+	eh_add(&self->synth, EH_CIE, program, sizeof(program));		\
+})
+#define EH_SIGNAL(...) ({						\
+	static const unsigned char program[] = { __VA_ARGS__ };		\
+									\
+	eh_add(&self->synth, EH_SIGNAL_CIE, program, sizeof(program));	\
+})
+#define EH_NO_RULES()	eh_no_rules(&self->synth)
+
+#endif /* EH_FRAME_H */

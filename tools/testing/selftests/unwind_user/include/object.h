@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Objects with a table that nobody registers, mapped as a loader does.
+ */
+#ifndef OBJECT_H
+#define OBJECT_H
+
+#include <linux/elf.h>
+
+#include "tables.h"
+
+/* Pages of the file; in memory each part is as far from the others. */
+#define OBJECT_TEXT	1	/* two pages, with a leaf at the start of each */
+#define OBJECT_TABLE	3	/* for the first leaf */
+#define OBJECT_PAGES	4
+#define OBJECT_SIZE	(OBJECT_PAGES * PAGE)
+
+enum { LOAD_HEADERS, LOAD_TEXT, LOAD_TABLE, GNU_SFRAME, OBJECT_HEADERS };
+
+struct object {
+	struct elf64_hdr ehdr;
+	struct elf64_phdr phdrs[OBJECT_HEADERS + 4];
+	struct hand_table table;
+	/* Once it is written and mapped: */
+	int fd;
+	unsigned char *base;
+};
+
+/**
+ * object_at() - Make an object that is as it should be.
+ * @vaddr: its first address, by its headers
+ *
+ * Return: the object
+ */
+struct object object_at(unsigned long vaddr);
+
+/**
+ * object_good() - Make an object that is as it should be, at address 0.
+ *
+ * Return: the object
+ */
+struct object object_good(void);
+
+/**
+ * object_outermost() - Make an object whose table says that nobody calls the leaf.
+ *
+ * Return: the object
+ */
+struct object object_outermost(void);
+
+/**
+ * object_write() - Write an object to its file, which is made if there is none.
+ * @object: the object
+ *
+ * Return: 0 or a negative errno
+ */
+int object_write(struct object *object);
+
+/**
+ * object_map_parts() - Map the parts of the file where the base is.
+ * @object: the object
+ *
+ * Return: 0 or a negative errno
+ */
+int object_map_parts(const struct object *object);
+
+/**
+ * object_make() - Write the file and map it, between pages that cannot be accessed.
+ * @object: the object
+ *
+ * Return: 0 or a negative errno
+ */
+int object_make(struct object *object);
+
+/**
+ * object_map_again() - Unmap an object, so that nothing is known of it, and map it again.
+ * @object: the object
+ *
+ * Return: 0 or a negative errno
+ */
+int object_map_again(const struct object *object);
+
+/**
+ * object_text() - Say where the text is.
+ * @object: a mapped object
+ *
+ * Return: its address
+ */
+unsigned char *object_text(const struct object *object);
+
+/**
+ * object_ranges() - Describe the table that the kernel should find.
+ * @object: a mapped object
+ *
+ * Return: the description
+ */
+struct unwind_table object_ranges(const struct object *object);
+
+#endif /* OBJECT_H */

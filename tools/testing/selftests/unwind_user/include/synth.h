@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Stacks of functions that were never called: a test writes the stack, the
+ * registers, and what a table says about functions that are but addresses, and
+ * sees what the kernel makes of it.
+ */
+#ifndef SYNTH_H
+#define SYNTH_H
+
+#include <ucontext.h>
+
+#include "code.h"
+#include "tables.h"
+
+/* DWARF numbers, and flexible rules' words about them. */
+enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15 };
+#define REG(nr)		((nr) << 3 | 1)
+#define AT_REG(nr)	((nr) << 3 | 3)
+#define AT_CFA		2
+#define NO_RULE		0
+
+/* A function's only row. Without words it has no caller. */
+struct rule {
+	bool flexible;
+	bool by_sp;
+	bool signal;
+	int nr;
+	int words[6];
+};
+
+#define RULE_WORDS(...)	\
+	.nr = sizeof((int[]){ __VA_ARGS__ }) / sizeof(int), .words = { __VA_ARGS__ }
+/* The CFA's offset from a register, and where below it the frame pointer is. */
+#define BY_SP(...)	((struct rule){ .by_sp = true, RULE_WORDS(__VA_ARGS__) })
+#define BY_FP(...)	((struct rule){ RULE_WORDS(__VA_ARGS__) })
+/* Pairs of what and offset, for the CFA, the return address and the frame pointer. */
+#define FLEXIBLE(...)	((struct rule){ .flexible = true, RULE_WORDS(__VA_ARGS__) })
+#define OUTERMOST	((struct rule){})
+
+/* What is in registers when it is sampled. The others are taken. */
+struct synth_regs {
+	unsigned long ip, sp, bp, bx, dx, si, di, r8, r9, r10, r12, r13, r14;
+};
+
+/* The registers to load, and where its end goes to. */
+struct synth_frame {
+	unsigned long back, sp;
+	struct synth_regs regs;
+};
+
+void synth_enter(struct synth_frame *frame);
+
+/* A system call to be sampled, with a frame pointer. */
+long getppid_in_frame(void);
+
+/* Call a function with a trap after each instruction, and where it returns to. */
+void call_in_steps(unsigned long function);
+extern const char call_in_steps_return[];
+
+#define SYNTH_FUNCTIONS	64
+#define FUNCTION_SIZE	64UL
+/* Where in a function its callee returns to. */
+#define RETURN_OFFSET	8
+#define SYNTH_TEXT	(32 * PAGE)
+#define SYNTH_TABLE	(512 * PAGE)
+#define SYNTH_STACK	(32 * PAGE)
+/* The lowest frames of a mapping are not followed as the others are: these are higher. */
+#define SYNTH_BELOW	PAGE
+/* From the end of the header. */
+#define SYNTH_ROWS	(SYNTH_FUNCTIONS * 16)
+
+/* A table's header. */
+struct table_header {
+	__u16 magic;
+	__u8 version;
+	__u8 flags;
+	__u8 abi;
+	__s8 fixed_fp;
+	__s8 fixed_ra;
+	__u8 aux_len;
+	__u32 functions;
+	__u32 rows;
+	__u32 rows_len;
+	__u32 index_at;		/* from the end of the header */
+	__u32 rows_at;
+};
+
+struct table_entry {
+	__u32 start[2];		/* from the start of the table, of 64 bits */
+	__u32 size;
+	__u32 rows;
+};
+
+static_assert(sizeof(struct table_header) == 28 && sizeof(struct table_entry) == 16, "layout");
+
+struct synth {
+	/* All its functions, one after the other. */
+	unsigned char *text;
+	unsigned char *table;
+	/* Nobody may touch what is around it. */
+	unsigned char *stack;
+	struct unwind_table ranges;
+	struct sampler sampler;
+	struct synth_frame frame;
+	struct chain chain;
+};
+
+/**
+ * synth_no_rules() - Start the table anew: it has no functions.
+ * @synth: the stack
+ */
+void synth_no_rules(struct synth *synth);
+
+/**
+ * synth_add() - Add a function to the table, behind the others.
+ * @synth: the stack
+ * @text_offset: the function's offset in the text
+ * @size: its size
+ * @rows: its attribute and rows, as they are in the table
+ * @len: their length
+ */
+void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const void *rows,
+	       size_t len);
+
+/**
+ * synth_rule() - Give the next function a rule that holds in all of it.
+ * @synth: the stack
+ * @rule: the rule
+ */
+void synth_rule(struct synth *synth, struct rule rule);
+
+/**
+ * synth_function() - Say where a function begins.
+ * @synth: the stack
+ * @nth: the index of the function
+ *
+ * Return: its address
+ */
+unsigned long synth_function(const struct synth *synth, int nth);
+
+/**
+ * synth_return() - Say where in a function its callee returns to.
+ * @synth: the stack
+ * @nth: the index of the function
+ *
+ * Return: the address
+ */
+unsigned long synth_return(const struct synth *synth, int nth);
+
+/**
+ * synth_memory() - Map memory between pages that cannot be accessed.
+ * @len: its length
+ *
+ * Return: its address, or NULL
+ */
+void *synth_memory(size_t len);
+
+/**
+ * synth_make() - Make a synthetic stack, with a table that has no functions.
+ * @synth: gets the addresses, and a sampler
+ *
+ * Return: 0 or a negative errno
+ */
+int synth_make(struct synth *synth);
+
+/**
+ * synth_sample_again() - Sample the stack, as the kernel may remember it.
+ * @synth: the stack
+ *
+ * Return: NULL, or what is wrong
+ */
+const char *synth_sample_again(struct synth *synth);
+
+/**
+ * synth_sample() - Sample the stack, when the kernel remembers nothing of its table.
+ * @synth: the stack
+ *
+ * Return: NULL, or what is wrong
+ */
+const char *synth_sample(struct synth *synth);
+
+/**
+ * synth_has() - Compare the callers of the first function with what they should be.
+ * @synth: the stack
+ * @callers: their addresses
+ * @nr: how many
+ *
+ * The stack is sampled when the kernel looks up each rule, and when it remembers the
+ * rules.
+ *
+ * Return: whether they are right, and no more
+ */
+bool synth_has(struct synth *synth, const unsigned long *callers, unsigned int nr);
+
+/**
+ * synth_signal() - Write a signal frame, as far as the kernel looks at it.
+ * @at: where it goes, above the address of the restorer
+ * @ip: the interrupted RIP
+ * @sp: the interrupted RSP
+ * @bp: the interrupted RBP
+ *
+ * Return: the frame
+ */
+ucontext_t *synth_signal(void *at, unsigned long ip, unsigned long sp, unsigned long bp);
+
+/* For tests whose fixture has a struct synth of that name. */
+#define RULE(...)	synth_rule(&self->synth, __VA_ARGS__)
+#define NO_RULES()	synth_no_rules(&self->synth)
+#define REGS		(self->synth.frame.regs)
+#define RETURN(nth)	synth_return(&self->synth, nth)
+/* The address of a word of the stack, and the word. */
+#define AT(offset)	((unsigned long)self->synth.stack + (offset))
+#define WORD(offset)	(*(unsigned long *)AT(offset))
+#define EXPECT_CALLERS(...) do {					\
+	const unsigned long callers[] = { __VA_ARGS__ };		\
+									\
+	EXPECT_TRUE(synth_has(&self->synth, callers, ARRAY_SIZE(callers))); \
+} while (0)
+#define EXPECT_NO_CALLERS()	EXPECT_TRUE(synth_has(&self->synth, NULL, 0))
+
+#endif /* SYNTH_H */

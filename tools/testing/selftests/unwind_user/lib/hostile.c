@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <string.h>
+
+#include "hostile.h"
+
+unsigned long hostile_rows_return(const struct synth *synth, unsigned int nth)
+{
+	return synth_function(synth, 1) + MOST_ROWS + 1 - nth;
+}
+
+const char *hostile_rows(struct synth *synth)
+{
+	/* Rows that start by two bytes. */
+	static unsigned char rows[5 + 4 * MOST_ROWS] = { 0xff, 0xff, 0x01 };
+	unsigned long *stack = (unsigned long *)synth->stack;
+
+	if (synth->stack + SYNTH_STACK < (unsigned char *)(stack + MAX_CHAIN))
+		return "stack too small";
+	for (unsigned int i = 0; i < MOST_ROWS; i++) {
+		unsigned char *row = &rows[5 + 4 * i];
+
+		row[0] = i;
+		row[1] = i >> 8;
+		row[2] = 0x03;	/* from SP, one word of a byte */
+		row[3] = 8;
+	}
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth_add(synth, FUNCTION_SIZE, MOST_ROWS, rows, sizeof(rows));
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = hostile_rows_return(synth, i + 1);
+	return NULL;
+}
+
+void hostile_long_rows(struct synth *synth)
+{
+	static unsigned char rows[5 + LONG_ROW * LONG_ROWS] = {
+		LONG_ROWS & 0xff, LONG_ROWS >> 8, 2,
+	};
+
+	for (unsigned int i = 0; i < LONG_ROWS; i++) {
+		unsigned char *row = &rows[5 + LONG_ROW * i];
+
+		memcpy(row, &i, sizeof(i));
+		row[4] = 0x5f;	/* from SP, 15 words of four bytes */
+	}
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth_add(synth, FUNCTION_SIZE, LONG_ROWS, rows, sizeof(rows));
+	*(unsigned long *)synth->stack = synth_function(synth, 1) + LONG_ROWS;
+}
+
+unsigned long hostile_frame(const struct synth *synth, unsigned int nth)
+{
+	return synth_function(synth, 1) + 1 + nth;
+}
+
+void hostile_frames(struct synth *synth)
+{
+	static const unsigned char row[] = { 1, 0, 0, 0, 0, 0, 0x03, 8 };
+
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth_add(synth, FUNCTION_SIZE, MAX_CHAIN + 1, row, sizeof(row));
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		((unsigned long *)synth->stack)[i] = hostile_frame(synth, i);
+}
+
+void hostile_wide(struct synth *synth)
+{
+	struct table_header *header = (struct table_header *)synth->table;
+	struct table_entry *index = (struct table_entry *)(synth->table + WIDE_INDEX);
+	unsigned char *rows = (unsigned char *)(header + 1);
+	long start = synth->text - synth->table;
+	unsigned int i;
+
+	hostile_frames(synth);
+	header->index_at = WIDE_INDEX - sizeof(*header);
+	header->rows_at = 0;
+	header->functions = WIDE_FUNCTIONS;
+	header->rows_len = 5 + 3 * WIDE_ROWS;
+	memset(rows, 0, 5);
+	rows[0] = WIDE_ROWS;
+	for (i = 0; i < WIDE_ROWS; i++) {
+		rows[5 + 3 * i] = i;
+		rows[6 + 3 * i] = 0x03;
+		rows[7 + 3 * i] = 8;
+	}
+	for (i = 0; i < WIDE_FUNCTIONS; i++) {
+		unsigned int others = WIDE_FUNCTIONS - WIDE_COUNT;
+		/* The others have no bytes, and are below the text. */
+		long at = i < others ? start - others + i : start + (i - others) * WIDE_SIZE;
+
+		memcpy(index[i].start, &at, sizeof(at));
+		index[i].size = i < others ? 0 : WIDE_SIZE;
+		index[i].rows = 0;
+	}
+	/* Each frame in the last row of one of them, and of another address. */
+	for (i = 0; i < MAX_CHAIN; i++)
+		((unsigned long *)synth->stack)[i] = (unsigned long)synth->text + WIDE_ROWS + 1 +
+			i % WIDE_COUNT * WIDE_SIZE + i / WIDE_COUNT % (WIDE_SIZE - WIDE_ROWS);
+}
+
+unsigned long hostile_signals(struct synth *synth)
+{
+	unsigned long restorer = synth_function(synth, 20);
+
+	memcpy((void *)restorer, restorer_code, sizeof(restorer_code));
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	memcpy(synth->stack, &restorer, sizeof(restorer));
+	synth_signal(synth->stack + 8, restorer, (unsigned long)synth->stack + 8, 0);
+	return restorer;
+}
+
+void hostile_marked(struct synth *synth, int nth_restorer)
+{
+	static const unsigned char mark[] = { 0, 0, 0x80, 0, 0 };
+	unsigned long restorer = synth_function(synth, nth_restorer) + 1;
+	unsigned long handler = synth_return(synth, 1);
+
+	synth_no_rules(synth);
+	synth_rule(synth, BY_SP(8));
+	synth_rule(synth, BY_SP(0x100));
+	synth_add(synth, nth_restorer * FUNCTION_SIZE, FUNCTION_SIZE, mark, sizeof(mark));
+	memset((void *)restorer, 0x90, sizeof(restorer_code));
+	memcpy(synth->stack, &handler, sizeof(handler));
+	memcpy(synth->stack + 0x100, &restorer, sizeof(restorer));
+	synth_signal(synth->stack + 0x108, handler, (unsigned long)synth->stack + 8, 0);
+}
