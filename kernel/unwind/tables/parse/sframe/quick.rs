@@ -90,7 +90,11 @@ impl<A: Abi, R: Reader> Rows<'_, A, R> {
         self.start = start;
         self.filled = (self.header.rows_len.saturating_sub(start) as usize).min(most);
 
-        if let Some(bytes) = self.bytes.get_mut(..self.filled) {
+        if let Some(bytes) = self
+            .bytes
+            .get_mut(..self.filled)
+            .filter(|bytes| !bytes.is_empty())
+        {
             let at = self.header.rows.saturating_add(start.into());
 
             self.reader.read(at, bytes)?;
