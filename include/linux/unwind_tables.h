@@ -43,8 +43,8 @@ struct unwind_table_info {
 
 /*
  * What the lookups of one stack may cost, in rows passed. To find a function,
- * with its first rows, counts as 32, to read more of its rows, about 30 at once,
- * as 7, and a byte of .eh_frame as one. 510 frames of SFrame with 100
+ * with a read of its first rows, counts as 32, to read more of them, about 30 at
+ * once, as 7, and a byte of .eh_frame as one. 510 frames of SFrame with 100
  * rows each are below it, and whatever is in the tables, a walk takes less than
  * four million instructions. A single lookup may cost a quarter.
  */

@@ -182,9 +182,7 @@ impl Header {
         then: impl FnOnce(Rule) -> T,
     ) -> Result<T, Error> {
         match self {
-            Self::SFrame(header) => {
-                header.with_rule(reader, base as u64, pc as u64, budget, then)
-            }
+            Self::SFrame(header) => header.with_rule(reader, base as u64, pc as u64, budget, then),
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
             Self::EhFrame(header) => {
                 rule_by_eh_frame(header, _common, reader, base, pc, budget).map(then)

@@ -94,10 +94,7 @@ impl From<parse::Error> for Error {
 /// # Safety
 ///
 /// `frame` must be valid for writing.
-unsafe fn put(
-    frame: *mut bindings::unwind_user_frame,
-    rule: Result<Rule, parse::Error>,
-) -> c_int {
+unsafe fn put(frame: *mut bindings::unwind_user_frame, rule: Result<Rule, parse::Error>) -> c_int {
     match rule {
         Ok(rule) => {
             // SAFETY: `frame` is valid for writing, and the two are laid out alike: see `layout`.

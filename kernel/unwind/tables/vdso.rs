@@ -93,10 +93,14 @@ impl Vdso {
             // Does not wrap: a process has mapped all of the vDSO there.
             let base = start.wrapping_add(known.offset);
 
-            match known
-                .header
-                .with_rule(&mut Common::default(), &known.memory, base, pc, budget, |rule| rule)
-            {
+            match known.header.with_rule(
+                &mut Common::default(),
+                &known.memory,
+                base,
+                pc,
+                budget,
+                |rule| rule,
+            ) {
                 Err(Error::NotFound) => {}
                 answer => return answer,
             }
