@@ -2,8 +2,8 @@
 
 //! Where C remembers what walks of a process have looked up, by address.
 //!
-//! C looks there before it asks for a rule, and puts there what it got:
-//! `unwind_tables_cached()` and `unwind_tables_remember()` in `include/linux/unwind_tables.h`.
+//! C looks there before it asks for a rule, `unwind_tables_cached()` in
+//! `include/linux/unwind_tables.h`, and puts there what it got, in `lookup.c`.
 
 use pin_init::init_zeroed;
 
