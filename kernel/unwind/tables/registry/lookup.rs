@@ -178,8 +178,9 @@ impl Registry {
         self.open(generation, pc, walk, budget)
     }
 
-    /// The rule from the tables of the other formats, after the first one has yielded an error: what one table cannot say another one may. If none can, that is said which was more than
-    /// that there is nothing.
+    /// The rule from the tables of the other formats, after the first one has yielded an error. If
+    /// none of them has a rule, the first error is yielded that is more than
+    /// [`Error::NotFound`].
     #[inline(never)]
     fn ask_others(
         &self,
