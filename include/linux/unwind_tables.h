@@ -44,9 +44,10 @@ struct unwind_table_info {
 /*
  * What the lookups of one stack may cost, in rows passed. To find a function,
  * with a read of its first rows, counts as 32, to read more of them, about 30 at
- * once, as 7, and a byte of .eh_frame as one. 510 frames of SFrame with 100
- * rows each are below it, and whatever is in the tables, a walk takes less than
- * four million instructions. A single lookup may cost a quarter.
+ * once, as 7, to pass an unusual row as 6, and a byte of .eh_frame as one. 510
+ * frames of SFrame with 100 usual rows each are below it. Whatever is in the
+ * tables, a walk takes less than four million instructions. A single lookup may
+ * cost a quarter.
  */
 #define UNWIND_TABLES_BUDGET	(108 * 1024)
 
@@ -70,9 +71,6 @@ struct unwind_table_info {
 #define UNWIND_TABLES_RULE_USUAL	0x002
 #define UNWIND_TABLES_RULE_OUTERMOST	0x004
 #define UNWIND_TABLES_RULE_FROM_FP	0x100
-
-/* What is no address of text, in place of the one that was asked last. */
-#define UNWIND_TABLES_NOT_ASKED		ULONG_MAX
 
 /* Not a format: the kernel knows that there is no table. */
 #define UNWIND_TABLE_ABSENT		0
@@ -219,6 +217,8 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 				       struct mm_struct *mm)
 {
 	/* Also for the vDSO. */
+	walk->pending = false;
+	walk->recent.generation = 0;
 	walk->budget = UNWIND_TABLES_BUDGET;
 	walk->formats = unwind_tables_formats();
 	walk->salt = (u64)walk->formats << UNWIND_TABLES_CACHE_SALT;
@@ -234,8 +234,6 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	walk->cache = READ_ONCE(walk->tables->cache);
 	walk->waits = UNWIND_TABLES_WAITS;
 	walk->discoveries = UNWIND_TABLES_DISCOVERIES;
-	walk->asked = UNWIND_TABLES_NOT_ASKED;
-	walk->recent.generation = 0;
 
 	return true;
 }
@@ -315,7 +313,8 @@ static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk 
  *	  that there is something; @walk->caller says whether this is a caller's address
  *
  * An answer that fits into a word is remembered for other stacks, unless it is good only
- * for now. Any other one is kept for unwind_tables_lookup(), which has to be called next.
+ * for now. An answer that is not remembered is kept for the next unwind_tables_lookup(),
+ * unless it is a usual rule.
  *
  * Context: Faultable: the tables are in user memory.
  * Return: A rule in a word, or 0.

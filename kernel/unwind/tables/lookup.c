@@ -29,6 +29,8 @@ static void remember(const struct unwind_tables_walk *walk, unsigned long ip)
 
 u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 {
+	bool remembered;
+
 	might_fault();
 	/* A read that may wait allows it for itself: see wait.h. */
 	pagefault_disable();
@@ -40,9 +42,12 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 	if (unlikely(!walk->cache))
 		/* The first lookup of a process has made it. */
 		walk->cache = READ_ONCE(walk->tables->cache);
-	if (likely(walk->answer.generation) && likely(walk->cache))
+	remembered = likely(walk->answer.generation) && likely(walk->cache);
+	if (remembered)
 		remember(walk, ip);
-	walk->asked = walk->answer.rule ? UNWIND_TABLES_NOT_ASKED : ip;
+	/* What is not found again is kept. Usual rules are applied by who has asked. */
+	walk->pending = !remembered && !(walk->answer.rule & UNWIND_TABLES_RULE_USUAL);
+	walk->asked = ip;
 
 	return walk->answer.rule;
 }
@@ -50,22 +55,22 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
 			 struct unwind_tables_walk *walk)
 {
-	u64 rule = 0;
-
 	/* Most often of a program without any table. */
 	if (unwind_tables_is_nothing(walk, ip))
 		return walk->nothing.error;
-	if (ip != walk->asked) {
-		if (likely(walk->cache))
-			rule = unwind_tables_cached(walk, ip);
-		if (!rule)
-			rule = unwind_tables_ask(ip, walk);
+	if (!walk->pending || ip != walk->asked) {
+		u64 rule = likely(walk->cache) ? unwind_tables_cached(walk, ip) : 0;
+
 		if (rule)
 			return __unwind_tables_unpack(rule, frame);
+		unwind_tables_ask(ip, walk);
 	}
-	/* Its section may have gone when it is asked for again. */
-	walk->asked = UNWIND_TABLES_NOT_ASKED;
-	*frame = walk->frame;
+	/* An answer is used once: its table may be gone by the next time. */
+	walk->pending = false;
+	if (walk->answer.rule)
+		return __unwind_tables_unpack(walk->answer.rule, frame);
+	if (!walk->error)
+		*frame = walk->frame;
 	return walk->error;
 }
 

@@ -118,7 +118,9 @@ impl Registry {
                 set: rcu::Pointer::new(set),
                 verdicts <- pin_init_array_from_fn(|_| Tree::new()),
                 next_id: Atomic::new(next_id),
-                generation: Atomic::new(GENERATIONS.fetch_add(Self::GENERATIONS, Relaxed)),
+                generation: Atomic::new(
+                    GENERATIONS.fetch_add(Self::GENERATIONS, Relaxed).max(1)
+                ),
                 // INVARIANT: There is none yet.
                 cache: Atomic::new(core::ptr::null_mut()),
                 unmaps: Atomic::new(0),

@@ -549,7 +549,8 @@ pub unsafe extern "C" fn unwind_tables_lookup_vdso(
     frame: *mut bindings::unwind_user_frame,
     walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
-    // SAFETY: `walk` is valid; its `recent` is not used.
+    // SAFETY: `walk` is valid, and from `unwind_tables_start()`: its `recent` has no generation, or
+    // is from the last call.
     let mut walk = unsafe { Walk::from_raw(walk) };
     let rule = walk.with_budget(|walk, budget| Vdso::rule(start, ip, walk.formats(), budget));
 

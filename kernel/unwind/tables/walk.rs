@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the lookups of a stack share, beside their budget.
+//! What the lookups of a stack share.
 
 use core::{
     cell::Cell,
@@ -61,7 +61,7 @@ impl Walk<'_> {
 
     /// What a lookup uses of it.
     #[inline(always)]
-    pub(crate) fn recent(&mut self) -> Lookups<'_> {
+    pub(crate) fn lookups(&mut self) -> Lookups<'_> {
         // SAFETY: By the type invariants, `raw` is valid, only used by this, and its `recent` is
         // what was left there or has a generation of zero. These are different fields. A rule is
         // laid out as a frame: see `layout`.
@@ -152,8 +152,8 @@ impl Answer<'_> {
         }
     }
 
-    /// Puts it there that there is no rule, and yields `error`. What is only so for now, or takes
-    /// the program to mend it, is asked again.
+    /// Records that there is no rule, and returns `error`. The tables are asked again about errors
+    /// that may pass.
     pub(crate) fn put_error(&mut self, generation: u64, error: Error) -> Result<(), Error> {
         match error {
             Error::NotFound => self.put_word(generation, Packed::NOTHING.word()),

@@ -17,8 +17,8 @@ pub(crate) struct Fault;
 
 /// A table's bytes.
 ///
-/// Nothing is assumed of them: two reads of the same place may yield different bytes. So nothing
-/// that was checked is ever read again.
+/// Nothing is assumed of them: two reads of the same place may yield different bytes. So bytes are
+/// used only from the copy that was checked.
 ///
 /// The callers ask only for bytes inside the length that they were told.
 pub(crate) trait Reader {

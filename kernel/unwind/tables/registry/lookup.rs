@@ -108,13 +108,13 @@ impl Registry {
         let generation = self.generation.load(Acquire);
 
         if let Err(error) = self.find_last(generation, pc, walk, budget) {
-            return walk.recent().answer.put_error(0, error);
+            return walk.lookups().answer.put_error(0, error);
         }
         let Lookups {
             recent,
             waits,
             mut answer,
-        } = walk.recent();
+        } = walk.lookups();
         let Some(last) = recent.last() else {
             return answer.put_error(0, Error::NotFound);
         };
@@ -172,7 +172,7 @@ impl Registry {
         walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<(), Error> {
-        if walk.recent().recent.is_at(generation, pc) {
+        if walk.lookups().recent.is_at(generation, pc) {
             return Ok(());
         }
         self.open(generation, pc, walk, budget)
@@ -212,8 +212,8 @@ impl Registry {
         Err(nothing)
     }
 
-    /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
-    /// number `register`.
+    /// Like [`Registry::rule`], but what the rule says of the frame pointer is true of the register
+    /// with the DWARF number `register`.
     #[inline(never)]
     pub(crate) fn rule_of(
         &self,
@@ -224,7 +224,7 @@ impl Registry {
     ) -> Result<Rule, Error> {
         let formats = walk.formats();
         self.find_last(self.generation.load(Acquire), pc, walk, budget)?;
-        let Lookups { recent, waits, .. } = walk.recent();
+        let Lookups { recent, waits, .. } = walk.lookups();
         let last = recent.last().ok_or(Error::NotFound)?;
 
         for format in Format::ALL {
@@ -308,7 +308,7 @@ impl Registry {
         }
         // Not at each lookup: there may be no memory, and to look for some takes long.
         self.make_cache();
-        walk.recent().recent.set(generation, section);
+        walk.lookups().recent.set(generation, section);
         Ok(())
     }
 

@@ -237,8 +237,6 @@ impl<A: Abi> Lengths<A> {
 }
 
 /// How far the rows of a function have been stepped through.
-///
-/// This is apart from the [`Window`], which is passed to others: so it stays in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Walk {
     attribute: Attribute,
