@@ -118,8 +118,8 @@ impl<'a, A: Arch> Table<'a, A> {
 
     /// Reads the rows of a function into `rows`: all, or those before the error.
     pub fn rows(&self, function: &Function, rows: &mut Rows) -> Result<Attribute, (Error, usize)> {
-        // A function has less rows than this.
-        let mut budget = Budget::new(1 << 16);
+        // There are at most 65,535 rows.
+        let mut budget = Budget::new(u32::MAX);
 
         rows.clear();
         let mut reader = function
