@@ -68,6 +68,13 @@ struct sframe_function {
 #define MIN_FUNCTIONS		128
 #define MIN_ROWS_LEN		2048
 
+/*
+ * How many tables are kept that the kernel had before. A lookup reads a table without a
+ * lock, and its task may be preempted meanwhile. If the memory gets another table then,
+ * that stack is wrong.
+ */
+#define OLD_TABLES		4
+
 /* A function, with its attribute and rows as tables have them. */
 struct function {
 	uint64_t start;
@@ -99,7 +106,7 @@ struct unwind_jit {
 	size_t nr;
 	size_t room;
 	struct table table;		/* what the kernel has */
-	struct table old;		/* what it had: a lookup may still be in there */
+	struct table old[OLD_TABLES];	/* what it had before, the newest one first */
 };
 
 /* Which entry of the table the function @nth is. */
@@ -164,6 +171,15 @@ static void unmap(struct table *table)
 	if (table->memory)
 		munmap(table->memory, table->mapped);
 	*table = (struct table){ 0 };
+}
+
+/* The kernel has another table. Keep the one that it had instead of the oldest one. */
+static void replace_table(struct unwind_jit *region, const struct table *table)
+{
+	unmap(&region->old[OLD_TABLES - 1]);
+	memmove(&region->old[1], &region->old[0], (OLD_TABLES - 1) * sizeof(region->old[0]));
+	region->old[0] = region->table;
+	region->table = *table;
 }
 
 /* Write a table of all functions, with as much room again. Return 0 or -ENOMEM. */
@@ -462,9 +478,7 @@ int unwind_jit_publish(struct unwind_jit *region)
 		unmap(&table);
 		return ret;
 	}
-	unmap(&region->old);
-	region->old = region->table;
-	region->table = table;
+	replace_table(region, &table);
 	region->registered = true;
 	region->stale = false;
 	region->appended = false;
@@ -482,7 +496,8 @@ void unwind_jit_close(struct unwind_jit *region)
 		entry = kernel_entry(region, &region->table);
 		tables_call(TABLES_UNREGISTER, &entry);
 	}
-	unmap(&region->old);
+	for (nth = 0; nth < OLD_TABLES; nth++)
+		unmap(&region->old[nth]);
 	unmap(&region->table);
 	for (nth = 0; nth < region->nr; nth++)
 		free(region->functions[nth].rows);

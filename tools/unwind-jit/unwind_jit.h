@@ -115,7 +115,8 @@ int unwind_jit_remove(struct unwind_jit *region, const void *start, size_t size)
  * Does nothing if nothing was added or removed since the last time. Else it is a system call;
  * and if the kernel has not been told everything by unwind_jit_add(), writes a new table, with
  * room for as many functions again. This takes time in proportion to the number of functions:
- * where they are not added in order, add some at a time.
+ * where they are not added in order, add some at a time. The memory of the last four tables
+ * is kept: a lookup may still read them.
  *
  * Return: 0 or -errno: -ENOMEM, or what prctl() has, -EACCES if some of the memory is not
  *	   executable. After an error all is as before, and it may be called again.
