@@ -45,7 +45,7 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 	remembered = likely(walk->answer.generation) && likely(walk->cache);
 	if (remembered)
 		remember(walk, ip);
-	/* What is not found again is kept. Usual rules are applied by who has asked. */
+	/* Keep an answer that the next lookup would not find. Callers apply usual rules at once. */
 	walk->pending = !remembered && !(walk->answer.rule & UNWIND_TABLES_RULE_USUAL);
 	walk->asked = ip;
 
