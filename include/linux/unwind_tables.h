@@ -207,7 +207,7 @@ static inline unsigned int unwind_tables_formats(void)
 
 /**
  * unwind_tables_start - Get ready to look up a stack's addresses
- * @walk: What its lookups share, zeroed up to @caller
+ * @walk: What its lookups share, of which it sets all but @nothing
  * @mm:	  current->mm
  *
  * Context: May sleep.
@@ -216,6 +216,9 @@ static inline unsigned int unwind_tables_formats(void)
 static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 				       struct mm_struct *mm)
 {
+	walk->generation = 0;
+	walk->lookups = 0;
+	walk->caller_lookups = 0;
 	/* Also for the vDSO. */
 	walk->pending = false;
 	walk->recent.generation = 0;
@@ -515,5 +518,18 @@ static inline void unwind_tables_check(struct mm_struct *mm, unsigned long start
 static inline void unwind_tables_exit(struct mm_struct *mm) {}
 
 #endif /* !CONFIG_UNWIND_USER_TABLES */
+
+/**
+ * unwind_tables_skip - Look up none of a stack's addresses
+ * @walk: What its lookups would share
+ */
+static inline void unwind_tables_skip(struct unwind_tables_walk *walk)
+{
+	walk->tables = NULL;
+	walk->nothing = (struct unwind_tables_nothing) {};
+	walk->generation = 0;
+	walk->lookups = 0;
+	walk->caller_lookups = 0;
+}
 
 #endif /* _LINUX_UNWIND_TABLES_H */

@@ -195,12 +195,12 @@ impl Nothing<'_> {
         self.set(start, end, error, false);
     }
 
-    fn set(&mut self, start: usize, end: usize, error: Error, known: bool) {
+    fn set(&mut self, start: usize, end: usize, error: Error, remember: bool) {
         *self.0 = bindings::unwind_tables_nothing {
             start,
             size: end.saturating_sub(start),
             error: kernel::error::Error::from(error).to_errno(),
-            known,
+            remember,
         };
     }
 }

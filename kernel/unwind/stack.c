@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The mappings that a user stack leads through: of the stack, and of text.
+ */
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/unwind_tables.h>
+#include <linux/unwind_user.h>
+
+#include "user.h"
+
+/* A wrong address must not wake a device. */
+static bool unwind_user_is_memory(const struct vm_area_struct *vma)
+{
+	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+}
+
+static void unwind_user_use_stack(struct unwind_user_state *state,
+				  const struct vm_area_struct *vma)
+{
+	if (!unwind_user_is_memory(vma))
+		return;
+	state->stack_start = vma->vm_start;
+	state->stack_end = vma->vm_end;
+}
+
+/*
+ * Look up the mapping that the stack is in. Words of the stack are read only
+ * there, and where the stack goes on in another mapping. So neither a wrong rule
+ * nor a guess can wake a device or let a mapping grow. Without a mapping nothing
+ * is read.
+ */
+void unwind_user_find_stack(struct unwind_user_state *state)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+
+	state->stack_start = 0;
+	state->stack_end = 0;
+
+	vma = lock_vma_under_rcu(mm, state->sp);
+	if (vma) {
+		unwind_user_use_stack(state, vma);
+		vma_end_read(vma);
+		return;
+	}
+
+	if (mmap_read_lock_killable(mm))
+		return;
+	/* The stack pointer may be where the stack has yet to grow. */
+	vma = find_vma(mm, state->sp);
+	if (vma && (vma->vm_start <= state->sp || vma->vm_flags & VM_GROWSDOWN))
+		unwind_user_use_stack(state, vma);
+	mmap_read_unlock(mm);
+}
+
+/* A stack may be in several mappings, for instance if part of it was locked. */
+bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa)
+{
+	struct vm_area_struct *vma;
+
+	if (!state->stack_end || mmap_read_lock_killable(current->mm))
+		return false;
+	vma = vma_lookup(current->mm, state->stack_end);
+	/* Not across a guard, behind which there is another stack. */
+	if (vma && unwind_user_is_memory(vma) && (vma->vm_flags & VM_READ))
+		state->stack_end = vma->vm_end;
+	mmap_read_unlock(current->mm);
+
+	return cfa <= state->stack_end;
+}
+
+/*
+ * Whether another stack may be in a mapping: a frame that claims so is a guess,
+ * which must not wait for files, read what is not for the program to write, or
+ * let the mapping grow.
+ */
+static bool unwind_user_use_other_stack(struct unwind_user_state *state,
+					const struct vm_area_struct *vma)
+{
+	const vm_flags_t needed = VM_READ | VM_WRITE;
+
+	if (!vma_is_anonymous(vma) || (vma->vm_flags & needed) != needed ||
+	    !unwind_user_is_memory(vma))
+		return false;
+	state->stack_start = vma->vm_start;
+	state->stack_end = vma->vm_end;
+	return true;
+}
+
+/* Go to the stack that the word below an address is in, if it is one. */
+bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa)
+{
+	unsigned long addr = cfa - state->ws;
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	bool found;
+
+	vma = lock_vma_under_rcu(mm, addr);
+	if (vma) {
+		found = unwind_user_use_other_stack(state, vma);
+		vma_end_read(vma);
+		return found;
+	}
+
+	if (mmap_read_lock_killable(mm))
+		return false;
+	vma = vma_lookup(mm, addr);
+	found = vma && unwind_user_use_other_stack(state, vma);
+	mmap_read_unlock(mm);
+
+	return found;
+}
+
+static bool unwind_user_use_text(struct unwind_user_state *state,
+				 const struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_EXEC) || !unwind_user_is_memory(vma))
+		return false;
+	state->text_start = vma->vm_start;
+	state->text_end = vma->vm_end;
+	return true;
+}
+
+static noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	bool text;
+
+	vma = lock_vma_under_rcu(mm, addr);
+	if (vma) {
+		text = unwind_user_use_text(state, vma);
+		vma_end_read(vma);
+		return text;
+	}
+
+	if (mmap_read_lock_killable(mm))
+		return false;
+	vma = vma_lookup(mm, addr);
+	text = vma && unwind_user_use_text(state, vma);
+	mmap_read_unlock(mm);
+
+	return text;
+}
+
+/* Whether there is code at an address that is only a guess. */
+bool unwind_user_is_text(struct unwind_user_state *state, unsigned long addr)
+{
+	/* Most are in the same mapping, or in text that was found to have no table. */
+	if ((addr >= state->text_start && addr < state->text_end) ||
+	    unwind_tables_is_nothing(&state->tables, addr))
+		return true;
+	return unwind_user_find_text(state, addr);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the walk over user stacks share.
+ */
+#ifndef _KERNEL_UNWIND_USER_H
+#define _KERNEL_UNWIND_USER_H
+
+#include <linux/uaccess.h>
+#include <linux/unwind_user.h>
+
+/* stack.c */
+void unwind_user_find_stack(struct unwind_user_state *state);
+bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa);
+bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa);
+bool unwind_user_is_text(struct unwind_user_state *state, unsigned long addr);
+
+/* frame.c */
+int unwind_user_register(const struct unwind_user_state *state, unsigned int reg,
+			 unsigned long *value);
+int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_frame *frame,
+		      s32 cfa_above);
+
+/* Read a word of the stack. */
+static inline int unwind_user_read(const struct unwind_user_state *state, unsigned long addr,
+				   unsigned long *word)
+{
+	const void __user *from = (const void __user *)addr;
+
+	if (addr < state->stack_start || addr >= state->stack_end ||
+	    state->stack_end - addr < state->ws)
+		return -EINVAL;
+#ifdef CONFIG_COMPAT
+	if (state->ws == sizeof(int)) {
+		unsigned int data;
+		int ret = get_user(data, (unsigned int __user *)addr);
+		*word = data;
+		return ret;
+	}
+#endif
+	scoped_user_read_access_size(from, sizeof(long), fault)
+		unsafe_get_user(*word, (const unsigned long __user *)from, fault);
+	return 0;
+fault:
+	return -EFAULT;
+}
+
+#endif /* _KERNEL_UNWIND_USER_H */
