@@ -382,6 +382,47 @@ def mailable(box):
     assert "Signed-off-by" not in box.read(names[1], out)
 
 
+def numbered_cover(box):
+    """The marks of the cover letter become the numbers that the patches have."""
+    out = os.path.join(box.top, "out/series")
+    names = [n[5:] for n in sorted(os.listdir(os.path.join(box.top, SERIES)))
+             if n[0].isdigit() and not n.endswith(".steps")]
+    assert len(names) == 4
+    first, second, third, fourth = names
+    cover = ("A cover\n\n"
+             f"  {{{{{first}}}}}  one\n  {{{{{second}}}}}  two\n  {{{{{fourth}}}}}  last\n\n"
+             f"Patches {{{first}...}} and {{{second}...}}, {{{third}}} and {{{fourth}}}.\n")
+    box.write(f"{SERIES}/cover", cover)
+    box.tool("mail.py", box.tree, out)
+    text = box.read("0000-cover-letter.patch", out)
+    for line in ("      1  one", "  2 - 3  two", "      4  last", "Patches 1 and 2 and 3, 3 and 4."):
+        assert f"\n{line}\n" in text, text
+
+    # It follows the series.
+    head = box.git("rev-parse", "HEAD")
+    box.write("fs/added.c", "int added;\n", box.tree)
+    box.git("add", "-A")
+    box.git("commit", "-q", "-m", "fs: at the end")
+    box.refresh()
+    box.tool("mail.py", box.tree, out)
+    text = box.read("0000-cover-letter.patch", out)
+    assert "\n  4 - 5  last\n" in text, text
+    box.git("reset", "-q", "--hard", head)
+    box.refresh()
+
+    good = box.read(f"{SERIES}/cover")
+    kept = sorted(os.listdir(out))
+    for old, new, word in ((f"{{{third}}}", "{none}", "'none'"),
+                           (f"{{{{{second}}}}}", "{{gone}}", "'gone'"),
+                           (f"{{{second}...}}", f"{{{third}...}}", "no group begins"),
+                           (f"{{{{{first}}}}}", f"{{{{{third}}}}}", "order of the series")):
+        assert old in good, good
+        box.write(f"{SERIES}/cover", good.replace(old, new))
+        assert word in box.tool("mail.py", box.tree, out, fails=True)
+        assert sorted(os.listdir(out)) == kept
+    box.write(f"{SERIES}/cover", good)
+
+
 TESTS = [
     (assemble_from_nothing, "a tree is assembled from nothing"),
     (incremental, "an update does not touch files that stay the same"),
@@ -399,6 +440,7 @@ TESTS = [
     (grows, "files grow over several commits"),
     (other_point_release, "the series goes onto another point release"),
     (mailable, "the mailed series applies to the base and gives the same tree"),
+    (numbered_cover, "the cover letter numbers the patches, and names those that there are not"),
 ]
 
 
