@@ -20,7 +20,7 @@ impl Target for Changing<'_> {
 /// Looks an address up in bytes that change while they are read.
 ///
 /// The length of the script, of two bytes, and the script stand before the table's bytes.
-pub fn changing(data: &[u8]) {
+pub(crate) fn changing(data: &[u8]) {
     if let Some(input) = Input::new(data)
         && let Some((script, input)) = input.script()
     {

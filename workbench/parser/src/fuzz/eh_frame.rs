@@ -64,7 +64,7 @@ fn look_on<A: Abi>(input: &Input<'_>, memory: &Memory<'_>, header: &Header<A>) {
 ///
 /// The length of the script and the place of the index, of two bytes each, and the script stand
 /// before the table's bytes.
-pub fn eh_frame(data: &[u8]) {
+pub(crate) fn eh_frame(data: &[u8]) {
     if let Some(input) = Input::new(data)
         && let Some((len, rest)) = input.table.split_first_chunk()
         && let Some((place, rest)) = rest.split_first_chunk()

@@ -26,7 +26,7 @@ fn target(architecture: u8) -> Target {
 ///
 /// The address to look up is the place in the file. The length of the script, of two bytes, and the
 /// script stand before the file's bytes.
-pub fn elf(data: &[u8]) {
+pub(crate) fn elf(data: &[u8]) {
     if let Some(input) = Input::new(data)
         && let Some((script, input)) = input.script()
     {

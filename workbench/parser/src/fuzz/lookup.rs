@@ -18,7 +18,7 @@ impl Target for Lookup {
 }
 
 /// Looks an address up in any bytes.
-pub fn lookup(data: &[u8]) {
+pub(crate) fn lookup(data: &[u8]) {
     if let Some(input) = Input::new(data) {
         input.run(&Lookup);
     }

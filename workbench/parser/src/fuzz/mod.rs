@@ -12,8 +12,14 @@ mod input;
 mod lookup;
 mod mutate;
 
-pub use changing::changing;
-pub use eh_frame::eh_frame;
-pub use elf::elf;
-pub use lookup::lookup;
-pub use mutate::mutate;
+/// The target of this name.
+pub fn target(name: &str) -> Option<fn(&[u8])> {
+    Some(match name {
+        "changing" => changing::changing,
+        "eh_frame" => eh_frame::eh_frame,
+        "elf" => elf::elf,
+        "lookup" => lookup::lookup,
+        "mutate" => mutate::mutate,
+        _ => return None,
+    })
+}

@@ -150,7 +150,7 @@ impl Target for Mutate {
 }
 
 /// Lists a table, and looks up what was listed.
-pub fn mutate(data: &[u8]) {
+pub(crate) fn mutate(data: &[u8]) {
     if let Some(input) = Input::new(data) {
         input.run(&Mutate);
     }

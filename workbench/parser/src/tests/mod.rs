@@ -13,7 +13,6 @@ mod generator;
 mod hostile;
 mod known;
 mod linear;
-mod real;
 mod rules;
 mod unreliable;
 mod valid;
