@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Searches for tables, and for ELF headers, that the kernel's parser cannot take.
+//! Fuzz targets. Each turns bytes into a table or an ELF file, and a lookup in it.
 //!
-//! Each target turns arbitrary bytes into a table and what is asked of it, asks, and panics if the
-//! answer breaks a promise. libFuzzer makes up the bytes, and keeps those that reach new code.
+//! A target panics if the answer breaks a promise. libFuzzer generates the bytes, and keeps inputs
+//! that reach new code.
 
 mod changing;
 mod eh_frame;
