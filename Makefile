@@ -22,62 +22,62 @@ help: ## list the targets
 	@sed -n 's/^# \([A-Z_]*\)= *\(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 # KDIR=         a kernel tree of your own to put the series on; it is only read
-# COMMAND=      what `profile' runs, a line for bash
+# COMMAND=      the command of `profile', a line for bash
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
-# UNWIND_CACHE= where downloads are kept (default: ~/.cache/linux-unwind-tables)
+# UNWIND_CACHE= the directory for downloads (default: ~/.cache/linux-unwind-tables)
 # FUZZ_SECONDS= how long `fuzz' takes for each of its targets (default: 60)
 # RACE_SECONDS= how long tests provoke races, in `check' (default: 60)
-# RANDOM_SECONDS= how long operations are made up at random, in `check' (default: 60)
-# JOBS=         how many jobs a build runs (default: one per processor)
+# RANDOM_SECONDS= how long tests run random operations, in `check' (default: 60)
+# JOBS=         the number of jobs of a build (default: one per processor)
 
-run: ## build everything and show it at work, in a virtual machine
+run: ## build everything, profile two programs in a virtual machine, and show the stacks
 	@$(LOCKED) $(WB)/demo/run
 
-profile: ## a flame graph of a program of yours, in that machine: COMMAND='program argument...'
+profile: ## draw a flame graph of a program of yours, run in a virtual machine: COMMAND='program argument...'
 	@$(LOCKED) $(WB)/demo/profile "$$COMMAND"
 
-check: ## check-host and check-vm
+check: ## run all regular tests: check-host and check-vm
 	@$(LOCKED) $(WB)/check/run host vm
 
-check-host: ## tests that need no virtual machine
+check-host: ## run the tests that need no virtual machine
 	@$(LOCKED) $(WB)/check/run host
 
-check-vm: ## tests in a virtual machine
+check-vm: ## run the tests in a virtual machine
 	@$(LOCKED) $(WB)/check/run vm
 
-check-long: ## tests that take long
+check-long: ## run the tests that take hours
 	@$(LOCKED) $(WB)/check/run long
 
 agree: ## compare the parser with other readers of tables
 	@$(LOCKED) $(WB)/readers/agree
 
-fuzz: ## look for tables that the parser cannot take
+fuzz: ## fuzz the parser
 	@$(LOCKED) $(WB)/fuzz/run $(FUZZ_SECONDS)
 
-bench: ## measure what a stack costs, and the worst that a program can make
+bench: ## measure the cost of a stack, and of the worst stack that a program can make
 	@$(LOCKED) $(WB)/measure/bench frame_pointer sframe eh_frame lookups sizes hostile
 
-bench-tables: ## measure what registrations cost, and what a program without any pays
+bench-tables: ## measure the cost of registrations, and the cost for a program that has none
 	@$(LOCKED) $(WB)/measure/bench lifetime
 
-bench-limits: ## measure all that, and make it the limits that `check' compares with
+bench-limits: ## measure all costs, and store them as the limits of `check'
 	@$(LOCKED) $(WB)/measure/bench --series
 	@$(LOCKED) $(WB)/measure/limits --write
 
-bench-waits: ## count how often stacks of stock programs wait for a page of a table, or ask one at all
+bench-waits: ## count how often stacks of stock programs wait for a page of a table, or use a table at all
 	@$(LOCKED) $(WB)/measure/waits
 
-bench-host: ## measure what a lookup costs, and other readers'
+bench-host: ## measure the cost of a lookup, by the parser and by other readers
 	@$(LOCKED) $(WB)/readers/bench
 
-package: ## make Debian packages of tools/unwind-tables, in out/packages
+package: ## make a Debian package of tools/unwind-tables, in out/packages
 	@$(LOCKED) $(WB)/rootfs/enter $(WB)/package/build
 
 tree: ## make or update build/tree: the base kernel and the series as commits
 	@$(LOCKED) $(WB)/tree/assemble
 
-refresh: ## bring edits and commits made in build/tree back into the repository
+refresh: ## bring edits and commits in build/tree back into the repository
 	@$(LOCKED) $(WB)/tree/refresh
 
 series: ## write the series as patches for mailing, to out/series
@@ -86,14 +86,14 @@ series: ## write the series as patches for mailing, to out/series
 kernel: ## build the kernel with the series
 	@$(LOCKED) $(WB)/vm/kernel series
 
-shell: ## a shell in a virtual machine that runs this kernel
+shell: ## start a shell in a virtual machine with that kernel
 	@$(LOCKED) $(WB)/vm/kernel series
 	@$(WB)/vm/shell
 
-rootfs: ## make the root file system with the tool chain
+rootfs: ## build the root file system with the tool chain
 	@$(WB)/rootfs/build
 
-clean: ## remove what this clone has built: build/ and out/
+clean: ## remove the build products of this clone: build/ and out/
 	@$(LOCKED) $(WB)/clean
 
 clean-cache: ## remove downloads and root file systems, for all clones

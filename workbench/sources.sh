@@ -3,7 +3,7 @@
 # Get released sources from the Debian archive, and build each part only if it
 # has changed. For scripts that run inside the root file system. Include this after
 # lib.sh, with $WORK set to the directory to build in.
-# shellcheck disable=SC2034 # not every script uses all of them
+# shellcheck disable=SC2034,SC2154,SC2164 # not every script uses all of them; lib.sh; `set -e'
 
 SOURCES=$CACHE/sources
 
@@ -66,6 +66,22 @@ download() {
 		has_hash "$partial" "$3" && mv "$partial" "$SOURCES/$2"
 }
 
+# `fetch_all NAME...`: fetch the source package $NAME_PACKAGE, in upper case, of each. Sets
+# ${tarball[NAME]}.
+declare -A tarball
+fetch_all() {
+	local name package
+
+	mkdir -p "$WORK" "$SOURCES"
+	hold "$SOURCES/.lock" "fetching sources"
+	for name; do
+		package=${name^^}_PACKAGE
+		fetch "${!package}"
+		tarball[$name]=$fetched
+	done
+	exec {lock_fd}>&-
+}
+
 unpack() {
 	rm -rf "$2"
 	mkdir -p "$2"
@@ -90,6 +106,19 @@ made() {
 	echo "$stamp" >"$WORK/$1.stamp"
 }
 
+# `part PART RESULT RECIPE FILE...`: run build_PART FILE... if a file or RECIPE has changed, or
+# if RESULT is missing. RECIPE is the part of the recipe that is not in build_PART.
+part() {
+	local part=$1
+
+	[ -e "$2" ] || rm -f "$WORK/$part.stamp"
+	changed "$part" "$3" "$(sha256sum "${@:4}")" || return 0
+	say "building $part"
+	: >"$WORK/$part.log"
+	"build_${part%%.*}" "${@:4}"
+	made "$part"
+}
+
 # `logged PART COMMAND...`: keep the output of a build, show its end on failure.
 logged() {
 	local log=$WORK/$1.log
@@ -99,4 +128,43 @@ logged() {
 		tail -n 30 "$log" >&2
 		die "'$*' failed; the whole log is in $log"
 	}
+}
+
+# --- what is built -----------------------------------------------------------
+
+# These options keep the calls of the source code, and a frame for each called function.
+keep_calls=(-fno-inline -fno-optimize-sibling-calls -fno-ipa-icf -fno-ipa-cp -fno-ipa-sra
+	-fno-ipa-ra -fno-partial-inlining -fno-stack-protector)
+
+# `compile_musl PART DIRECTORY OPTION...`: configure and compile the musl that is unpacked in
+# DIRECTORY. With -g, configure selects the script that adds CFI to assembly files. Otherwise
+# memcpy and similar functions would have no tables. With --gc-sections, ld would drop the
+# table that it makes for the PLT.
+compile_musl() {
+	cd "$2"
+	logged "$1" ./configure --enable-wrapper=gcc CC=gcc LDFLAGS=-Wl,--no-gc-sections "${@:3}"
+	grep -q '^ADD_CFI = yes' config.mak ||
+		die "musl's configure does not add CFI to the assembly files"
+	logged "$1" make -j"${JOBS:-$(nproc)}"
+}
+
+# `check_table FILE FUNCTION...`: check that there is an SFrame table, that it has functions
+# by name, and calls of other objects, if any.
+check_table() {
+	local file=$1 dump function address
+
+	readelf -lW "$file" | grep GNU_SFRAME >/dev/null || die "$file has no PT_GNU_SFRAME segment"
+	dump=$(readelf --sframe "$file" 2>&1)
+	grep -q 'SFRAME_VERSION_3' <<<"$dump" || die "the table of $file is not SFrame V3"
+	grep -q 'SFRAME_F_FDE_SORTED' <<<"$dump" || die "the table of $file is not sorted"
+	for function in "${@:2}"; do
+		address=$(nm "$file" | awk -v f="$function" '$3 == f { sub(/^0+/, "", $1); print $1 }')
+		[ -n "$address" ] || die "$file has no function $function"
+		grep -q "pc = 0x0*$address," <<<"$dump" || die "the table of $file has no entry for $function"
+	done
+	# Other linkers make no table for the PLT.
+	[[ $file != *-mold[-.]* && $file != *-lld[-.]* ]] || return 0
+	address=$(readelf -SW "$file" | sed -nE 's/^ *\[ *[0-9]+\] \.plt +PROGBITS +0*([0-9a-f]+) .*/\1/p')
+	[ -z "$address" ] || grep -q "pc = 0x0*$address," <<<"$dump" ||
+		die "the table of $file has no entry for its PLT"
 }

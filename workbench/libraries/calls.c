@@ -15,7 +15,7 @@
 #include "lauxlib.h"
 #include "lua.h"
 
-/* gdb knows it by this name. */
+/* gdb stops at this name. */
 int calls_ready(lua_State *state)
 {
 	(void)state;

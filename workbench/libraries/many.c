@@ -2,16 +2,15 @@
 /*
  * Run chains of calls through many libraries: many DIRECTORY MILLISECONDS.
  *
- * Each thread opens its part of the libraries in DIRECTORY; then each runs all
- * chains, in turn, for that long.  Prints the functions of each chain, outermost
- * first; where one of the C library calls back, `@' stands for that.
+ * Each thread opens its part of the libraries in DIRECTORY. Then each runs all chains,
+ * in turn, for that time.  Prints the functions of each chain, outermost first; `@'
+ * stands for a function of the C library that calls back.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
+#include "common.h"
 #include "many.h"
 
 #define LIBRARIES 200
@@ -30,14 +29,6 @@ static struct chain chains[CHAINS];
 static pthread_barrier_t barrier;
 static long runs[THREADS];
 
-static long now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 static void open_libraries(int thread)
 {
 	char path[4096];
@@ -46,10 +37,8 @@ static void open_libraries(int thread)
 	for (library = thread; library < LIBRARIES; library += THREADS) {
 		snprintf(path, sizeof(path), "%s/m%03d.so", directory, library);
 		libraries[library] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-		if (!libraries[library]) {
-			fprintf(stderr, "many: %s\n", dlerror());
-			exit(1);
-		}
+		if (!libraries[library])
+			fail(dlerror());
 	}
 }
 
@@ -69,10 +58,8 @@ static void make_chain(int number)
 
 		snprintf(symbol, sizeof(symbol), "m%03d_%s", library, name);
 		chain->steps[level] = (long (*)(struct chain *, int))dlsym(libraries[library], symbol);
-		if (!chain->steps[level]) {
-			fprintf(stderr, "many: no %s\n", symbol);
-			exit(1);
-		}
+		if (!chain->steps[level])
+			fail(symbol);
 		printf(" %s", symbol);
 		if (name == kinds[4] || name == kinds[5])
 			printf(" @ m%03d_compare", library);
@@ -110,10 +97,8 @@ int main(int argc, char **argv)
 	int thread, number;
 	long all = 0;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: many DIRECTORY MILLISECONDS\n");
-		return 2;
-	}
+	if (argc != 3)
+		fail("usage: many DIRECTORY MILLISECONDS");
 	directory = argv[1];
 	milliseconds = atol(argv[2]);
 	pthread_barrier_init(&barrier, NULL, THREADS);

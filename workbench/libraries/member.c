@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One of many libraries: ways to pass on a chain of calls, each with another kind
- * of frame.  LIBRARY is what its functions' names begin with, SIZE how large their
- * frames are.
+ * One of many libraries. Each function calls the next one of a chain, from another kind
+ * of frame.  LIBRARY is the prefix of the functions' names, SIZE the size of their frames.
  */
 #include <alloca.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@ static inline __attribute__((always_inline)) long pass_on(struct chain *chain, i
 	return chain->steps[level + 1](chain, level + 1);
 }
 
-/* A frame of that size, and nothing else. */
+/* A plain frame. */
 long FUNCTION(plain)(struct chain *chain, int level)
 {
 	volatile char room[SIZE];
@@ -30,7 +29,7 @@ long FUNCTION(plain)(struct chain *chain, int level)
 	return result + room[level];
 }
 
-/* All registers that it has to save, the frame pointer among them. */
+/* The function saves all callee-saved registers, with the frame pointer. */
 long FUNCTION(saved)(struct chain *chain, int level)
 {
 	volatile char room[SIZE / 2];
@@ -43,7 +42,7 @@ long FUNCTION(saved)(struct chain *chain, int level)
 	return result + room[0];
 }
 
-/* A frame of a size that is known when it runs: it has a frame pointer. */
+/* The size is known only at run time, so the function has a frame pointer. */
 long FUNCTION(varied)(struct chain *chain, int level)
 {
 	volatile char *room = alloca(SIZE + 16 * level);
@@ -54,7 +53,7 @@ long FUNCTION(varied)(struct chain *chain, int level)
 	return result + room[SIZE - 1];
 }
 
-/* A frame whose place depends on the stack pointer's last bits. */
+/* The function aligns the stack pointer. */
 long FUNCTION(aligned)(struct chain *chain, int level)
 {
 	_Alignas(128) volatile char room[SIZE];
@@ -76,7 +75,7 @@ static int FUNCTION(compare)(const void *one, const void *other)
 	return first->key - second->key;
 }
 
-/* By way of the C library, which compares. */
+/* The C library calls the next function, by the comparison. */
 long FUNCTION(sorted)(struct chain *chain, int level)
 {
 	int gone_on = 0;

@@ -2,8 +2,7 @@
 /*
  * The library that is linked in many ways, for shapes.c.
  *
- * Without FRAME_POINTER no caller's frame can be found by the frame pointer while
- * something is called from here: it is 7.
+ * Without FRAME_POINTER, the frame pointer is 7 during each call, so no walk can use it.
  */
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a program and a library that are linked in many ways know of each other. */
+/* The interface between shapes.c and shape.c. */
 #ifndef SHAPE_H
 #define SHAPE_H
 
 #include <stddef.h>
 
-/* In a segment of its own, if the linker is told so. */
+/* The linker may put this section into its own segment. */
 #define APART __attribute__((section(".apart")))
 
 struct shape {
@@ -18,11 +18,11 @@ struct shape {
 
 struct element {
 	int key;
-	int *gone_on;	/* once is enough, however many comparisons there are */
+	int *gone_on;	/* the first comparison calls on, the others do not */
 	struct shape *shape;
 };
 
-/* Of the library. The C library is called by name, or by address. */
+/* Of the library. The first calls the C library by name, the second by address. */
 long shape_first(struct shape *shape);
 long shape_first_by_address(struct shape *shape);
 long shape_second(struct shape *shape);

@@ -1,48 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The program that is linked in many ways, and calls a library that is, too:
+ * The program that is linked in many ways. It calls a library that is linked in many ways:
  *
  *   shapes MILLISECONDS LIBRARY...
  *
- * Each library is opened, and called at least for that long through a chain of frames of
- * the program, of the library and of the C library.  LIBRARY may also be
+ * The program opens each library and calls it, at least for that time, through a chain of
+ * frames of the program, of the library and of the C library.  LIBRARY may also be
  *
- *   pieces:PATH   the file's segments are mapped a second time, at another place
- *   whole:PATH    the whole file is, as one mapping
- *   text:PATH     only its text is
+ *   pieces:PATH   the program maps the segments a second time, at another place
+ *   whole:PATH    the program maps the whole file, as one mapping
+ *   text:PATH     the program maps the text only
  *
- * and is called there then.
+ * The program then calls the second mapping.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common.h"
 #include "shape.h"
 
 #define TURNS 20000
-#define LEAST 120	/* runs, however little of the time it got */
+#define LEAST 120	/* runs, even on a busy machine */
 #define PAGE 4096ul
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "shapes: %s\n", what);
-	exit(1);
-}
-
-static long now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 static APART long shapes_last(struct shape *shape)
 {
@@ -80,7 +65,7 @@ static long shapes_run(struct shape *shape, long (*first)(struct shape *), long 
 	return runs;
 }
 
-/* Map a file's segments, or some, as a loader does; where its first byte is. */
+/* Map a file's segments, or some, as a loader does. Returns the place of its first byte. */
 static char *map_again(const char *path, const char *way)
 {
 	const Elf64_Phdr *segment, *segments;

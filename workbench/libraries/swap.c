@@ -4,12 +4,13 @@
  *
  *   swap SWAPS MILLISECONDS FIRST SECOND
  *
- * It ends after so many swaps, but not before that time.
+ * The program ends after SWAPS swaps, but not before that time.
  *
- * One thread puts SECOND where FIRST was, and the other way round; another one
- * waits meanwhile.  Both run in what is there.  Built with DLOPEN, for a C library whose dlclose() unmaps, it
- * calls that and dlopen().  Otherwise it maps the files itself: in one half of
- * the swaps what was there is unmapped first, in the other it is mapped over.
+ * One thread replaces FIRST by SECOND, then SECOND by FIRST, and so on; another thread
+ * waits meanwhile.  Both run in the mapped library.  With DLOPEN, for a C library whose
+ * dlclose() unmaps, the program calls dlclose() and dlopen().  Otherwise it maps the files
+ * itself. For one half of the swaps it unmaps the old library first, for the other half
+ * it maps the new one over it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,34 +18,26 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common.h"
 #include "swap.h"
 
-#define RUNNERS 1	/* more than there are processors would wait for each other */
+#define RUNNERS 1	/* as many threads as processors: others would have to wait */
 #define TURNS 4000
 #define PAGE 4096ul
 #define RUNS 5		/* of the thread that swaps, between two swaps */
 
 static const char *paths[2];
-static int which;		/* of the two is mapped */
-static char *place;		/* where its first byte is */
-static unsigned long entry;	/* where the entry is, from there */
+static int which;		/* index of the mapped library */
+static char *place;		/* of its first byte */
+static unsigned long entry;	/* offset of the entry function */
 static long swaps, moved;
 static atomic_int stop;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-/* Readers would go before writers: who wants the other lock comes through here. */
+/* A reader takes this first: otherwise readers would starve the writer. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "swap: %s\n", what);
-	exit(1);
-}
 
 #ifdef DLOPEN
 
@@ -102,7 +95,7 @@ static void load(int over)
 		from = segment->p_vaddr & -PAGE;
 		to = segment->p_vaddr + segment->p_filesz;
 		if (!from) {
-			/* The whole length, for the others. */
+			/* Reserve room for the other segments. */
 			there = mmap(place, sizes[which], flags, MAP_PRIVATE | (over ? MAP_FIXED : 0), files[which],
 				     segment->p_offset & -PAGE);
 			if (there == MAP_FAILED)
@@ -144,7 +137,7 @@ static void open_libraries(void)
 			if (segments[number][segment].p_type == PT_LOAD)
 				sizes[number] = (segments[number][segment].p_vaddr +
 						 segments[number][segment].p_memsz + PAGE - 1) & -PAGE;
-		/* These files have it there. */
+		/* The files have the same entry. */
 		entry = header.e_entry;
 	}
 	load(0);
@@ -152,7 +145,7 @@ static void open_libraries(void)
 
 #endif
 
-/* Nobody calls it. */
+/* No function calls it. */
 void decoy(void)
 {
 	asm volatile("nop; nop; nop; nop; nop; nop; nop; nop");
@@ -167,7 +160,7 @@ static long swap_last(struct swap *swap)
 	return turn;
 }
 
-/* The markers: which of the two is called. */
+/* These frames show which library is called. */
 static long main_calls_a(struct swap *swap)
 {
 	volatile char room[24];
@@ -206,15 +199,6 @@ static void *runner(void *runs)
 	return NULL;
 }
 
-static long milliseconds(void)
-{
-	struct timespec time;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &time))
-		fail("no clock");
-	return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 int main(int argc, char **argv)
 {
 	struct swap swap = { swap_last, (char *)decoy + 4, TURNS };
@@ -231,8 +215,8 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[number], NULL, runner, runs[number]))
 			fail("no thread");
 	wanted = atol(argv[1]);
-	end = milliseconds() + atol(argv[2]);
-	while (swaps < wanted || milliseconds() < end) {
+	end = now() + atol(argv[2]);
+	while (swaps < wanted || now() < end) {
 		for (number = 0; number < RUNS; number++)
 			run(&swap, runs[RUNNERS]);
 		pthread_mutex_lock(&gate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A module for LD_AUDIT that has nothing to say.  It has a namespace of its own. */
+/* A module for LD_AUDIT that does nothing.  It has its own namespace. */
 #include <link.h>
 
 unsigned int la_version(unsigned int version)

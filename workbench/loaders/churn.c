@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Open and close libraries, and say what the kernel knows of their tables:
+ * Open and close libraries, and compare the kernel's list of tables with theirs:
  *
- *   churn DIRECTORY MILLISECONDS    several threads do it for so long; then other ways to
+ *   churn DIRECTORY MILLISECONDS    several threads do it for this time; then other ways to
  *                                   open and close
  *   churn DIRECTORY start           nothing is opened
  *   churn DIRECTORY group           all are opened by one call
  *   churn DIRECTORY nested          a constructor opens another library
  *   churn DIRECTORY few             only a few are opened
- *   churn DIRECTORY sandbox         the same, after the kernel has stopped to take tables
- *   churn DIRECTORY refused ERROR   the same, in a program that never could register any
+ *   churn DIRECTORY sandbox         the same, but a filter then refuses registrations
+ *   churn DIRECTORY refused ERROR   the same, but a filter refuses registrations from the start
  *
- * DIRECTORY has the libraries m000.so and on, group.so, which needs all of them, and
- * broken.so, which needs one of them and cannot be linked.  outer.so needs nested.so, whose
+ * DIRECTORY has the libraries m000.so, m001.so and so on. group.so needs all of them.
+ * broken.so needs one of them and a missing function.  outer.so needs nested.so, whose
  * constructor opens inner.so, which needs outer.so.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../libraries/common.h"
 #include "tables.h"
 
 #define LIBRARIES 40
@@ -33,20 +31,6 @@
 static const char *directory;
 static long milliseconds;
 static long rounds[THREADS];
-
-static long now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "churn: %s\n", what);
-	exit(1);
-}
 
 static void *open_library(const char *name)
 {
@@ -81,7 +65,7 @@ void run_member(void *library, int number)
 		fail("a library has not sorted");
 }
 
-/* The next one is opened before the one before is closed: addresses differ. */
+/* Two libraries are open at a time, so their addresses differ from round to round. */
 void churn_round(int number)
 {
 	void *first = open_member(number), *second = open_member(number * 7 + 1);
@@ -97,7 +81,7 @@ void *churn_thread(void *argument)
 	int thread = *(int *)argument;
 	long end = now() + milliseconds;
 
-	/* However slow it is, each library is opened. */
+	/* Open each library, even on a slow machine. */
 	while (now() < end || rounds[thread] < LIBRARIES / THREADS)
 		churn_round(thread * LIBRARIES / THREADS + rounds[thread]++);
 	return NULL;
@@ -203,7 +187,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 
-	/* While the least is loaded: one that fails takes along what it needs. */
+	/* dlopen() of a broken library must unmap the library that this one needs, too. */
 	open_broken();
 	check_tables("broken", NULL);
 	milliseconds = atol(argv[2]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to open libraries: cost DIRECTORY, which has c000.so to c040.so.
+ * Measure the cost of opening libraries: cost DIRECTORY, which has c000.so to c040.so.
  *
  * For a guest whose clock counts instructions.  Prints lines "OPERATION COST": the median.
  *

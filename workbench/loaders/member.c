@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One of the libraries that churn opens.  LIBRARY is what its functions' names begin
- * with; its constructor spins CONSTRUCTOR times, a call of it CALL times.  With APART,
- * its innermost function is in an executable segment of its own.  With MISSING, it
- * needs a function that nobody has.  With NESTED, its constructor opens the library
- * that the environment names so.
+ * One of the libraries that churn opens.  LIBRARY is the prefix of its functions' names.
+ * Its constructor spins CONSTRUCTOR times, and its function CALL times.  With APART, the
+ * innermost function has its own executable segment.  With MISSING, the library needs a
+ * function that no library has.  With NESTED, the constructor opens the library that
+ * the environment variable NESTED names.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 struct element {
 	int key;
-	long *spins;	/* that are left */
+	long *spins;	/* how many are left */
 };
 
 PLACE int FUNCTION(spin)(void)

@@ -80,7 +80,7 @@ static int expect_object(struct dl_phdr_info *object, size_t size, void *data)
 }
 
 #ifdef __GLIBC__
-/* dl_iterate_phdr() tells of the caller's namespace alone. */
+/* dl_iterate_phdr() lists the caller's namespace only. */
 static void expect_namespace(void *handle)
 {
 	unsigned long loader = getauxval(AT_BASE);
@@ -100,7 +100,7 @@ static void expect_namespace(void *handle)
 			.dlpi_phnum = header->e_phnum,
 		};
 
-		/* Of the loader there is one for all. */
+		/* All namespaces share the loader. */
 		if (map->l_addr != loader)
 			expect_object(&object, sizeof(object), NULL);
 	}
@@ -114,11 +114,11 @@ static void expect_namespace(void *handle)
 
 static int compare(const void *one, const void *other)
 {
-	/* All that is said of a table is before its state. */
+	/* The state is not compared. It follows all other members. */
 	return memcmp(one, other, offsetof(struct unwind_table, state));
 }
 
-/* How many of FIRST are not in SECOND.  Both are sorted. */
+/* The number of tables of FIRST that are not in SECOND.  Both are sorted. */
 static int without(const struct unwind_table *first, int nr, const struct unwind_table *second,
 		   int others, const char *what)
 {
@@ -127,7 +127,7 @@ static int without(const struct unwind_table *first, int nr, const struct unwind
 	for (int i = 0; i < nr; i++) {
 		if (bsearch(&first[i], second, others, sizeof(*second), compare))
 			continue;
-		/* The first ones tell enough. */
+		/* Print the first ones only. */
 		if (lacking++ >= 5)
 			continue;
 		printf("# %s: text %llx-%llx table %llx-%llx format %u origin %u\n", what,
@@ -147,7 +147,7 @@ void check_tables(const char *name, void *namespace)
 		expect_namespace(namespace);
 	nr = prctl(PR_UNWIND_TABLES, (unsigned long)PR_UNWIND_TABLES_ENUMERATE, known,
 		   (unsigned long)MOST, sizeof(*known));
-	/* Not known to this kernel, or refused. */
+	/* The kernel does not know the call, or a filter refuses it. */
 	if (nr < 0)
 		nr = 0;
 	for (int i = 0; i < nr; i++)
@@ -156,7 +156,7 @@ void check_tables(const char *name, void *namespace)
 	qsort(known, nr, sizeof(*known), compare);
 	missing = without(expected, count, known, nr, "missing");
 	stale = without(known, nr, expected, count, "stale");
-	/* One that is there twice would be neither. */
+	/* A duplicate is neither missing nor stale. */
 	if (!missing && !stale)
 		stale = nr - count;
 	printf("tables %s expected %d missing %d stale %d found %d\n", name, count, missing,

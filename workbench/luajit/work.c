@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the workload calls: by FFI, from compiled code, and as a module for Lua, so that
- * a stack says which part of the workload it is of.
+ * The functions that the workload calls by FFI, and a module for Lua with a function for
+ * each part of the workload: its name shows to which part a stack belongs.
  */
 #include <lauxlib.h>
 #include <lua.h>
@@ -39,7 +39,7 @@ int work_call_back(int *numbers, int count, int (*by)(const void *left, const vo
 static int mark_##name(lua_State *lua)				\
 {								\
 	lua_call(lua, lua_gettop(lua) - 1, 1);			\
-	/* Not by a jump: the frame is looked for. */		\
+	/* A jump would leave no frame. */		\
 	return lua_gettop(lua);					\
 }
 MARK(numbers)

@@ -14,8 +14,8 @@ static inline unsigned long now(void)
 }
 
 /*
- * Ten thousand loops of two instructions, as the clock sees them. The cheapest of
- * some repetitions counts: the others had a timer interrupt in them.
+ * The time of ten thousand loops of two instructions. The cheapest of some repetitions
+ * counts: a timer interrupt makes the others dearer.
  */
 static inline unsigned long calibration(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stacks whose last frame counts. After synth.h, clock.h and forget.h.
+ * Stacks to measure the cost of their last frame. After synth.h, clock.h and forget.h.
  *
  * Such a stack has two functions: its own, which makes the system call,
- * and another one at its first instruction. Then follows the frame that counts.
- * Its caller's return address is 0, wherever it is, so that the walk ends there.
- * What it costs is the difference to the stack without it. That is not a lookup
- * alone: some of it is the walk's part, as of each frame.
+ * and another one at its first instruction. Then follows the measured frame.
+ * Its caller's return address is 0, wherever it is, so the walk ends there.
+ * The cost is the difference to the stack without this frame. It includes the
+ * walk's own work for a frame.
  */
 #ifndef COUNTED_H
 #define COUNTED_H
@@ -17,11 +17,11 @@
 
 struct counted {
 	struct synth synth;
-	/* Of zeros, but for the return addresses. */
+	/* Zeros, and the return addresses of the two functions. */
 	unsigned long *stack;
 };
 
-/* A synthetic stack of zeros, wherever a frame may be. NULL, or what is wrong. */
+/* Make a stack of zeros that is larger than any frame. Returns NULL or an error. */
 static inline const char *counted_make(struct counted *counted)
 {
 	struct synth_regs *regs = &counted->synth.frame.regs;
@@ -32,9 +32,9 @@ static inline const char *counted_make(struct counted *counted)
 	memory = synth_memory(COUNTED_SIZE);
 	if (!memory)
 		return "no memory";
-	/* All its pages are there, and are its own. */
+	/* Write all pages, so that a sample takes no page faults. */
 	memset(memory, 0, COUNTED_SIZE);
-	/* There is room below it, as there is below most stacks. */
+	/* Leave room below the stack, as most stacks have. */
 	counted->stack = (unsigned long *)(memory + PAGE);
 	synth_rule(&counted->synth, BY_SP(8));
 	regs->sp = (unsigned long)counted->stack;
@@ -42,7 +42,7 @@ static inline const char *counted_make(struct counted *counted)
 	return NULL;
 }
 
-/* What a sample costs; the kernel may be made to look up each frame. */
+/* The cost of a sample. With @forget, the kernel looks up each frame. */
 static inline unsigned long counted_once(struct counted *counted, bool forget)
 {
 	struct sampler *sampler = &counted->synth.sampler;
@@ -59,7 +59,7 @@ static inline unsigned long counted_once(struct counted *counted, bool forget)
 	return taken;
 }
 
-/* The cheapest of some: the others had a timer interrupt in them, or waited for a page. */
+/* The cheapest of some: a timer interrupt, or a wait for a page, makes the others dearer. */
 static inline unsigned long counted_cost(struct counted *counted, bool forget)
 {
 	unsigned long best = -1UL;
@@ -73,14 +73,14 @@ static inline unsigned long counted_cost(struct counted *counted, bool forget)
 	return best;
 }
 
-/* A frame for each byte of text, where a walk looks it up; 0 is none. */
+/* Put the return addresses to these two addresses of text on the stack; 0 stands for none. */
 static inline void counted_put(struct counted *counted, unsigned long first, unsigned long second)
 {
 	counted->stack[0] = first ? first + 1 : 0;
 	counted->stack[1] = second ? second + 1 : 0;
 }
 
-/* Sample the stack; it must have these frames above the first function's. NULL, or what is wrong. */
+/* Sample the stack, which must have these two frames. Returns NULL or an error. */
 static inline const char *counted_check(struct counted *counted, unsigned long first,
 					unsigned long second)
 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to find the table of an object that nobody registered, or that it
- * has none.
+ * Measure the cost of the discovery of an object's table, and of an object without one.
  *
  * For a guest whose clock counts instructions. Prints "clock", its calibration;
- * then for each kind of object its name, the instructions of the
- * first sample in it less those of the next ones, and those of the next ones less
- * those of one that is not sampled.
+ * then for each kind of object its name, the instructions of the first sample in it
+ * less those of the next ones, and those of the next ones less those of a call without
+ * sampling.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +25,7 @@
 #include "clock.h"
 
 #define REPEAT	5
-/* No format is that of an object without a table. */
+/* In place of a format: the object has no table. */
 #define NOTHING	(-1U)
 
 static struct sampler sampler;
@@ -41,14 +40,14 @@ static unsigned long cost(const unsigned char *leaf)
 	return taken;
 }
 
-/* Its pages are there: what is counted is the search, not page faults. */
+/* Read all pages, so that a sample takes no page faults. */
 static void touch(const struct object *object)
 {
 	for (int i = 0; i < OBJECT_PAGES; i++)
 		(void)*(volatile unsigned char *)(object->base + i * PAGE);
 }
 
-/* The object's table is one of .eh_frame, for its first leaf. */
+/* Turn the program header of the table into one for .eh_frame, for the first leaf. */
 static void say_eh_frame(struct object *object)
 {
 	struct elf64_phdr *header = &object->phdrs[GNU_SFRAME];
@@ -63,7 +62,7 @@ static void say_eh_frame(struct object *object)
 static int write_eh_frame(const struct object *object)
 {
 	static unsigned char image[OBJECT_SIZE];
-	/* As far from each other as they are going to be. */
+	/* Offsets in the table depend on this distance. */
 	struct synth synth = {
 		.text = image + OBJECT_TEXT * PAGE,
 		.table = image + OBJECT_TABLE * PAGE,
@@ -76,7 +75,7 @@ static int write_eh_frame(const struct object *object)
 	return 0;
 }
 
-/* Whether the kernel has found the table, and it is good. */
+/* Whether the kernel has found the table, and takes it for good. */
 static bool is_found(const struct object *object, unsigned int format)
 {
 	struct unwind_table all[16];

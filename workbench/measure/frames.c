@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a deferred user stack costs, by its depth.
+ * Measure the cost of a deferred user stack, by its depth.
  *
  * For a guest whose clock counts instructions. Prints lines of "kind depth cost":
  * the instructions of a call chain of that depth that ends in a sampled system
- * call, less those of the same chain when nothing samples it. The cheapest of
- * some repetitions counts: the others had a timer interrupt in them. The kinds:
+ * call, less those of the same chain without sampling. The cheapest of some
+ * repetitions counts: a timer interrupt makes the others dearer. The kinds:
  *
  *   again   the kernel has seen all frames before; most are of the same address
  *   sites   the same, but each frame is of another function
@@ -19,7 +19,7 @@
 #include "clock.h"
 #include "forget.h"
 
-/* As many frames as it is told, at most 128, each of another function. */
+/* Makes at most 128 frames, each of another function. */
 void chain_sites(int depth);
 
 #define DEEPEST		120
@@ -42,7 +42,7 @@ static unsigned long cost(struct sampler *sampler, void (*chain)(int depth), int
 		taken = now() - start;
 		if (taken < best)
 			best = taken;
-		/* Room for the next. */
+		/* Make room for the next stack. */
 		sampler->page->data_tail = sampler->page->data_head;
 	}
 	return best;
@@ -62,7 +62,7 @@ static void measure(struct sampler *sampler, const char *kind, void (*chain)(int
 		       cost(sampler, chain, depth, forget) - idle[depth]);
 }
 
-/* What is measured must be the whole stack. */
+/* The walk must reach the end of the stack. */
 static bool is_whole(struct sampler *sampler, void (*chain)(int depth))
 {
 	struct chain stack;

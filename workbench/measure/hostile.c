@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the worst stacks cost that a program can make.
+ * Measure the cost of the worst stacks that a program can make.
  *
  * For a guest whose clock counts instructions. Prints "clock", its calibration;
- * then for each stack its name, the instructions of a sampled
- * system call less those of one that is not sampled, and its frames.
+ * then for each stack its name, the instructions of a sampled system call
+ * less those of one that is not sampled, and its number of frames.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 
 #define REPEAT	5
 
-/* The cheapest of some: the others had a timer interrupt in them, or read a header. */
+/* The cheapest of some: a timer interrupt, or reading a header, makes the others dearer. */
 static unsigned long cost(struct synth *synth)
 {
 	unsigned long best = -1UL;
@@ -32,7 +32,7 @@ static unsigned long cost(struct synth *synth)
 	for (int i = 0; i < REPEAT; i++) {
 		unsigned long start, taken;
 
-		/* Who is hostile lets the kernel look up each frame again. */
+		/* A hostile program makes the kernel look up each frame again. */
 		if (!forget_rules()) {
 			printf("the kernel forgets nothing\n");
 			exit(1);
@@ -65,9 +65,9 @@ static int measure(struct synth *synth, const char *name)
 }
 
 /*
- * Frames of a word, all of a function with these instructions, again and again: as
- * many bytes as a lookup reads for what it may cost, or nearly. Each is of another
- * address, so that it is looked up.
+ * Frames of one word. Their function repeats these instructions, for about as many bytes
+ * as the budget of a lookup pays for. Each frame has another address: so the kernel looks
+ * up each of them.
  */
 static void repeat(struct synth *synth, const unsigned char *instructions, size_t len, size_t size)
 {
@@ -90,8 +90,8 @@ static void repeat(struct synth *synth, const unsigned char *instructions, size_
 } while (0)
 
 /*
- * A frame in the middle needs rbx, which the topmost one has: the stack is walked twice.
- * Frames of two words, with the return address in the lower one, are not remembered.
+ * A frame in the middle needs rbx, which the topmost frame has: the kernel walks the stack
+ * twice. Frames of two words, with the RA in the lower one, are not remembered.
  */
 static void twice(struct synth *synth)
 {
@@ -146,7 +146,7 @@ int main(void)
 	ret |= measure(&synth, "eh_frame-states");
 	REPEATED(&synth, 14800, DEF_CFA, RSP, 8);
 	ret |= measure(&synth, "eh_frame-registers");
-	/* breg6 -8, deref: of rbx, which is not looked at. */
+	/* breg6 -8, deref: for rbx, which the walk does not need. */
 	REPEATED(&synth, 18300, EXPRESSION, RBX, 3, 0x76, 0x78, 0x06);
 	ret |= measure(&synth, "eh_frame-expressions");
 	twice(&synth);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What registrations cost, and what a program without them pays.
+ * Measure the cost of registrations, and the cost for a program that has none.
  *
  * For a guest whose clock counts instructions. Prints lines "OPERATION N COST":
- * the cheapest of some repetitions, with N registrations in the address space;
- * the others had an interrupt in them. A kernel without tables has only N = 0.
+ * the cheapest of some repetitions, with N registrations in the address space. An
+ * interrupt makes the others dearer. A kernel without tables has only N = 0.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -29,10 +29,10 @@
 #define MOST	4096
 #define PAGE	4096UL
 
-/* Pages of text and table by turns, as a compiler might leave them. */
+/* A page of text, a page of its table, and so on, as a JIT compiler might make them. */
 static char *area;
 static char *self;
-/* A page among them that is neither, and one that is far away. */
+/* A free page among them, and a page far away. */
 static char *among, *away;
 
 static void die(const char *what)
@@ -41,7 +41,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* One call for a page of text with its table. */
+/* One call of prctl() for a page of text with its table. */
 static long call_for(unsigned long operation, char *text, char *table)
 {
 	struct unwind_table element = {
@@ -55,7 +55,6 @@ static long call_for(unsigned long operation, char *text, char *table)
 	return prctl(PR_UNWIND_TABLES, operation, &element, 1UL, sizeof(element));
 }
 
-/* The same for the text with this number. */
 static long call(unsigned long operation, int nr)
 {
 	char *text = area + 2 * PAGE * nr;
@@ -88,7 +87,7 @@ static unsigned long do_unregister(void)
 	return taken;
 }
 
-/* The first after a fork, while the child, which has the same, is there. */
+/* The first operation after a fork, while the child shares the registrations. */
 static unsigned long after_fork(unsigned long (*operation)(void))
 {
 	unsigned long taken;
@@ -107,7 +106,7 @@ static unsigned long do_register_after_fork(void)
 	return after_fork(do_register);
 }
 
-/* Until the parent goes on. */
+/* Without the work of the child. */
 static unsigned long do_fork(void)
 {
 	unsigned long start = now(), taken;
@@ -134,7 +133,7 @@ static unsigned long do_fork_exit(void)
 	return now() - start;
 }
 
-/* As posix_spawn() makes its children: nothing is copied. */
+/* As in posix_spawn(): the address space is not copied. */
 static unsigned long do_vfork_exit(void)
 {
 	unsigned long start = now();
@@ -218,7 +217,7 @@ int main(int argc, char **argv)
 		die("munmap");
 
 	measure("clock", 0, calibration);
-	/* What was never registered anything pays nothing. */
+	/* Without registrations, the kernel does no additional work. */
 	measure("exec", 0, do_exec);
 	measure("fork", 0, do_fork);
 	measure("fork+exit", 0, do_fork_exit);
@@ -243,7 +242,7 @@ int main(int argc, char **argv)
 		measure("munmap", registered, do_munmap);
 		measure("munmap-among", registered, do_munmap_among);
 	}
-	/* One whose table is at the other end makes that of any other likely to be anywhere. */
+	/* With a table far from its text, the kernel must search for tables at any munmap(). */
 	if (call(PR_UNWIND_TABLES_UNREGISTER, 0) != 1 ||
 	    call_for(PR_UNWIND_TABLES_REGISTER, area, area + len - PAGE) != 1)
 		die("register");

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to look up an address in the .eh_frame of the system's own files.
+ * Measure the cost of a lookup in the .eh_frame of the system's own files.
  *
  * For a guest whose clock counts instructions. Prints "clock", its calibration as
  * frames.c does. Then, for each file and many positions in its text, "lookup", the
- * file's name, the position, the instructions of a frame there, how the stack
- * ended, the bytes of the function's CFI, how far into the function it is, and its
- * size. And for each file "first", its name, and the instructions of the first stack
- * through it less those of the next ones. The kernel remembers what it has looked up,
- * and is made to forget it before each stack.
+ * file's name, the position, the instructions of a frame there, the end of the
+ * stack, the bytes of the function's CFI, the offset in the function, and its size.
+ * And for each file "first", its name, and the instructions of the first stack through
+ * it less those of the next ones. The kernel remembers rules; the program makes it
+ * forget them before each stack.
  *
  * The stacks are those of counted.h, with two functions of the file.
  */
@@ -63,8 +63,8 @@ static unsigned long random_below(unsigned long limit)
 }
 
 /*
- * Draw a byte of text that an FDE describes, each as likely as another: what is
- * between functions is drawn again. Returns NULL, or what is wrong.
+ * Draw a byte of text that an FDE covers, each with the same probability. Returns NULL
+ * or an error.
  */
 static const char *draw(const struct file *file, unsigned long *at, struct function *function)
 {
@@ -96,7 +96,7 @@ static const char *find_entry(const struct file *file, unsigned long *entry)
 		if (error)
 			return error;
 		*entry = function.start;
-		/* What it has yet to find out may take more than one stack. */
+		/* The kernel may need several stacks until it has found the table. */
 		for (int j = 0; j < 3; j++) {
 			if (!counted_check(&counted, *entry, at))
 				return NULL;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Files of the system, mapped as a loader maps them, and as much of a reader of
- * .eh_frame as it takes to know which function has an address. After tables.h.
+ * Files of the system, mapped as a loader maps them, and a search for the function of
+ * an address by .eh_frame_hdr. After tables.h.
  */
 #ifndef OBJECTS_H
 #define OBJECTS_H
 
 #include <linux/elf.h>
 
-/* A file, and where it is in memory. */
+/* A mapped file. */
 struct file {
 	const char *path, *name;
 	int fd;
-	/* All that its segments take, with what is between them. */
+	/* The range of all segments, gaps included. */
 	unsigned char *area;
 	unsigned long size;
-	/* The file's address of the first byte of it. */
+	/* The address of the first byte, by the program headers. */
 	unsigned long lowest;
 	unsigned int nr_headers;
 	struct elf64_phdr headers[32];
-	/* .eh_frame_hdr, of whose entries only this kind is known. */
+	/* .eh_frame_hdr, with the usual encoding of entries. */
 	const struct index {
 		__u8 version, pointer_encoding, count_encoding, entry_encoding;
 		__s32 pointer;
@@ -30,10 +30,10 @@ struct file {
 	} *index;
 };
 
-/* A function, as its FDE has it. */
+/* A function, by its FDE. */
 struct function {
 	unsigned long start, size;
-	/* Bytes of the FDE's program, the padding behind it included. */
+	/* The number of bytes of the FDE's program, padding included. */
 	unsigned int program;
 };
 
@@ -42,7 +42,7 @@ static inline unsigned long page_down(unsigned long at)
 	return at & -PAGE;
 }
 
-/* Map the segments where the file's area is; 0 or a negative errno. */
+/* Map the segments into the file's area. Returns 0 or a negative errno. */
 static inline int file_map_segments(const struct file *file)
 {
 	for (unsigned int i = 0; i < file->nr_headers; i++) {
@@ -64,7 +64,7 @@ static inline int file_map_segments(const struct file *file)
 	return 0;
 }
 
-/* Unmap the file, so that the kernel knows nothing of it, and map it again. */
+/* Unmap the file, so that the kernel forgets its table, and map it again. */
 static inline int file_map_again(const struct file *file)
 {
 	if (mmap(file->area, file->size, PROT_NONE,
@@ -73,7 +73,7 @@ static inline int file_map_again(const struct file *file)
 	return file_map_segments(file);
 }
 
-/* Bring in what is only for reading, headers and tables; 0 or a negative errno. */
+/* Read all read-only segments, for headers and tables. Returns 0 or a negative errno. */
 static inline int file_populate(const struct file *file)
 {
 	for (unsigned int i = 0; i < file->nr_headers; i++) {
@@ -88,7 +88,7 @@ static inline int file_populate(const struct file *file)
 	return 0;
 }
 
-/* Map a file. Returns NULL, or what is wrong. */
+/* Map a file. Returns NULL or an error. */
 static inline const char *file_open(struct file *file, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -122,7 +122,7 @@ static inline const char *file_open(struct file *file, const char *path)
 	for (unsigned int i = 0; i < file->nr_headers; i++) {
 		const struct elf64_phdr *header = &file->headers[i];
 
-		/* The kernel would ask that first. */
+		/* The kernel would use this table first. */
 		if (header->p_type == PT_GNU_SFRAME)
 			return "has a table of SFrame";
 		if (header->p_type == PT_GNU_EH_FRAME)
@@ -135,13 +135,13 @@ static inline const char *file_open(struct file *file, const char *path)
 	return NULL;
 }
 
-/* The address in the file of one in memory. */
+/* The address by the program headers of an address in memory. */
 static inline unsigned long file_address(const struct file *file, unsigned long at)
 {
 	return at - (unsigned long)file->area + file->lowest;
 }
 
-/* What the index says of function @nth; its FDE must have the usual encoding. */
+/* Function @nth of the index. Its FDE must have the usual encoding. */
 static inline const char *file_function(const struct file *file, unsigned int nth,
 					struct function *function)
 {
@@ -170,7 +170,7 @@ static inline const char *file_function(const struct file *file, unsigned int nt
 	return NULL;
 }
 
-/* The last function of the index that starts at or below an address; there must be one. */
+/* The last function of the index that starts at or below an address. One must exist. */
 static inline unsigned int file_search(const struct file *file, unsigned long at)
 {
 	unsigned int low = 0, high = file->index->count;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to look up an address in programs of many sizes.
+ * Measure the cost of a lookup in programs of many sizes.
  *
  * For a guest whose clock counts instructions. Prints "clock", its calibration as
  * frames.c does. Then, for each format, number of functions, number of rows and
- * position: these three, the function and the row that the position is in, and the
- * instructions of a frame there, if the kernel has not seen it before and if it has.
+ * position: these three, the function and the row of the position, and the instructions
+ * of a frame there, if the kernel has not seen it before and if it has.
  *
- * The programs are only addresses, with tables that are made here and registered:
- * of SFrame, and of .eh_frame with .eh_frame_hdr, both as GNU as and ld write them.
- * All functions of a program have the same number of rows. Each has its own ones: the
- * largest table has 120 MB.
+ * The programs have no code, only addresses and registered tables: of SFrame, and of
+ * .eh_frame with .eh_frame_hdr, both as GNU as and ld write them. All functions of a
+ * program have the same number of rows, and share none: the largest table has 120 MB.
  *
- * Both formats read rows from a function's first one on. So positions are spread over
- * the rows, and one half of them is below the middle. The stacks are those of counted.h.
+ * A lookup reads rows from the function's first one on, in both formats. So positions are
+ * spread over all rows. The stacks are those of counted.h.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -32,7 +31,7 @@
 #include "forget.h"
 #include "counted.h"
 
-/* Odd: the median is one of them. No factor of the stride, which mixes functions. */
+/* An odd number, so the median is one of them; coprime to the stride, which mixes functions. */
 #define POSITIONS	63
 #define STRIDE		29
 /* Bytes of text that a row holds for. */
@@ -45,7 +44,7 @@ static const unsigned int rows[] = { 10, 100, MOST_ROWS };
 /* A program that has no code. */
 struct program {
 	unsigned int functions, rows;
-	/* What the table says of each function: its rows, or its FDE. */
+	/* The entry of each function: its rows, or its FDE. */
 	unsigned char described[EH_FDE_HEAD + 8 + 4 * MOST_ROWS];
 	unsigned int described_size;
 	/* The table is behind the text. */
@@ -91,7 +90,7 @@ static const char *make_room(struct program *program, unsigned long table_size)
 	return NULL;
 }
 
-/* A function's attribute and rows: starts of one byte if that is enough for it, or two. */
+/* A function's attribute and rows. Their starts have one byte if this is enough, or two. */
 static void sframe_describe(struct program *program)
 {
 	bool wide = function_size(program) > 256;
@@ -131,7 +130,7 @@ static const char *sframe_make(struct program *program)
 	*header = (struct table_header){
 		.magic = 0xdee2,
 		.version = 3,
-		.flags = 1 | 4,	/* sorted, and starts count from where they are written */
+		.flags = 1 | 4,	/* sorted; a start is relative to its own field */
 		.abi = 3,	/* AMD64 */
 		.fixed_ra = -8,
 		.functions = functions,
@@ -150,7 +149,7 @@ static const char *sframe_make(struct program *program)
 	return NULL;
 }
 
-/* A function's FDE, less what is different in each. The first row is that of the CIE. */
+/* The part of an FDE that all functions have. The first row is that of the CIE. */
 static void eh_describe(struct program *program)
 {
 	struct eh_fde *fde = (struct eh_fde *)program->described;
@@ -188,7 +187,7 @@ static const char *eh_make(struct program *program)
 	const char *error;
 
 	eh_describe(program);
-	/* A length of 0 is the end. */
+	/* A length of 0 ends the section. */
 	error = make_room(program, header_size + sizeof(cie) +
 			  (unsigned long)functions * program->described_size + 4);
 	if (error)
@@ -226,11 +225,11 @@ static const struct format {
 	{ "eh_frame", eh_make },
 };
 
-/* Whether the walk goes on where the row says that the caller is. NULL, or what is wrong. */
+/* Check that the walk finds the caller by this row. Returns NULL or an error. */
 static const char *check_row(unsigned long entry, unsigned long at, unsigned int row)
 {
 	struct chain *chain = &counted.synth.chain;
-	/* Below it are the return addresses to both functions. */
+	/* The return addresses to both functions are below this word. */
 	unsigned long *word = &counted.stack[2 + cfa_offset(row) / 8 - 1];
 	const char *error;
 
@@ -247,7 +246,7 @@ static const char *check_row(unsigned long entry, unsigned long at, unsigned int
 	return NULL;
 }
 
-/* The frame that counts is at this row of a function. */
+/* The measured frame is at this row of a function. */
 static const char *measure_at(const struct program *program, const struct format *format,
 			      unsigned int function, unsigned int row)
 {
@@ -281,7 +280,7 @@ static const char *measure(struct program *program, const struct format *format)
 	for (unsigned int i = 0; i < POSITIONS && !error; i++) {
 		unsigned int mixed = i * STRIDE % POSITIONS;
 
-		/* The middle of each part of the functions, and of the rows. */
+		/* The middle of one of POSITIONS parts of the functions, and of the rows. */
 		error = measure_at(program, format,
 				   (2 * mixed + 1) * program->functions / (2 * POSITIONS),
 				   (2 * i + 1) * program->rows / (2 * POSITIONS));

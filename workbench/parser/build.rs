@@ -2,6 +2,7 @@
 
 //! The search in a table's index is the kernel's, in C.
 
+#[rustfmt::skip]
 #[path = "../../tools/unwind-tables/shim/compile.rs"]
 mod compile;
 

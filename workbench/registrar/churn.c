@@ -2,15 +2,15 @@
 /*
  * Threads open, run and close libraries: churn TURNS BROKEN LIBRARY...
  *
- * One of them does so in new namespaces. BROKEN is mapped, and unmapped because another
- * library is missing. In the end all libraries are opened once
- * more, and what is mapped and what the kernel knows of it is printed.
+ * One of them does so in new namespaces. The loader maps BROKEN, and unmaps it because
+ * another library is missing. In the end, the program opens all libraries once more, and
+ * prints its mappings and the kernel's list of tables.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "../libraries/common.h"
 
 #define THREADS	3
 #define COUNT	40
@@ -21,13 +21,7 @@ static const char *broken;
 static char **paths;
 static int nr_paths, turns;
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "churn: %s\n", what);
-	exit(1);
-}
-
-/* Called by the C library that the opened library calls. */
+/* The opened library calls qsort(), which calls this function. */
 static int scramble(int number)
 {
 	for (int i = 0; i < 40; i++)
@@ -56,7 +50,7 @@ static void *thread(void *arg)
 	for (int turn = 0; turn < turns; turn++) {
 		if (dlopen(broken, RTLD_NOW))
 			fail("a broken library is opened");
-		/* Each namespace has a C library of its own. */
+		/* Each namespace has its own C library. */
 		if (dlclose(open_and_run(paths[(number + turn) % nr_paths], !number)))
 			fail(dlerror());
 	}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an auditor of the dynamic loader costs, for a guest whose clock counts
- * instructions: cost LIBRARY. The auditor is in LD_AUDIT, or there is none.
+ * Measure the cost of an auditor of the dynamic loader, in a guest whose clock counts
+ * instructions: cost LIBRARY. LD_AUDIT names the auditor, if any.
  *
- * Prints lines "OPERATION COST", the cheapest of some repetitions: the others had
- * an interrupt in them.
+ * Prints lines "OPERATION COST", the cheapest of some repetitions: an interrupt makes the
+ * others dearer.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -77,7 +77,7 @@ static unsigned long do_calls(void)
 
 static void show(const char *name, unsigned long taken, unsigned long per)
 {
-	/* The clock ran that far in 20000 instructions. */
+	/* @per is the clock's count for 20000 instructions. */
 	printf("%s %.1f\n", name, taken * 20000.0 / per);
 }
 
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 {
 	unsigned long per, start, first;
 
-	/* As a child, for exec. */
+	/* do_exec() starts the program without arguments. */
 	if (argc < 2)
 		return 0;
 	self = argv[0];

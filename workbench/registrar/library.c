@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A library that is opened and closed all the time. It is built in several shapes.
+ * A library that churn opens and closes. It is built in several shapes.
  */
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@ void library_touch(void);
 
 static int (*called)(int);
 
-/* With FAR, this is in an executable segment of its own. */
+/* With FAR, this function has its own executable segment. */
 #ifdef FAR
 __attribute__((section("far_text"), noinline))
 #endif
@@ -31,7 +31,7 @@ int library_run(int (*callback)(int), int count)
 	return numbers[0];
 }
 
-/* Whoever calls this has the library's text in memory. */
+/* A call reads the library's text into memory. */
 void library_touch(void)
 {
 }

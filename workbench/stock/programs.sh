@@ -9,6 +9,19 @@
 # shellcheck disable=SC2034 # used by scripts that include this
 PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust menhir)
 
+# Make a program's input, then profile the program: for scripts that include guest.sh.
+profile() { # NAME [COMMAND-BETWEEN]
+	# shellcheck disable=SC2154 # guest.sh sets it
+	mkdir "$memory/$1"
+	cd "$memory/$1" || return
+	! declare -F "prepare_$1" >/dev/null || "prepare_$1"
+	"${2:-true}"
+	export -f "run_$1"
+	clock "$1" bash -c "run_$1"
+	cd /
+	rm -rf "${memory:?}/$1"
+}
+
 lines() { # NUMBER
 	awk -v n="$1" 'BEGIN { srand(1); for (i = 0; i < n; i++)
 		printf "%08x %s %d\n", rand() * 2 ^ 31, substr("abcdefghijklmnopqrstuvwxyz", 1 + rand() * 20, 6), i }'

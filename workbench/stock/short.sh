@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Stock programs at work that is short enough to be stepped: `short_NAME' leaves
-# what is called in $command, in $opened what it opens with dlopen(), and in $always
-# the function that it handles signals by. It makes what that reads, in the directory
-# that it is called in. After programs.sh.
+# Stock programs at work that is short enough for gdb to step. `short_NAME' makes the
+# program's input in the current directory. It sets $command, the command line; $opened,
+# the files that the program opens with dlopen(); and $always, the function that handles
+# signals. Include this after programs.sh.
 # shellcheck disable=SC2034 # used by scripts that include this
 
 SHORT=(python3 perl sort xz openssl git throw cc1 bash)

@@ -170,6 +170,32 @@ class Tap:
         self.failed += not good
         print(f"{'ok' if good else 'not ok'} {self.number} {name}", flush=True)
 
+    def end(self):
+        """Print the plan; return the exit status."""
+        print(f"1..{self.number}")
+        return self.failed > 0
+
+
+def show_counts(name, counts, most=None):
+    for what, number in counts.most_common(most):
+        print(f"# {name}: {number} {what or 'UNKNOWN'}")
+
+
+def with_stack(recorded, name):
+    """The samples that have a stack, and the number of others by cause: None if it is unknown."""
+    found, gone = [], collections.Counter()
+    for sample in recorded:
+        if sample.deferred:
+            found.append(sample)
+            continue
+        where = next((where for function, where in NO_STACK.items() if function in sample.kernel), None)
+        gone[where] += 1
+        # In that case perf guesses by frame pointer.
+        if where is None and gone[where] <= 10:
+            print(f"# {name}: not deferred, in the kernel: {' '.join(sorted(sample.kernel))}")
+    show_counts(f"{name}: without a stack", gone)
+    return found, gone
+
 
 def differences(program, pairs, what):
     """Print the first pairs of different chains; return how many differ."""
@@ -296,15 +322,9 @@ def judge_gdb(tap, program, stacks, recorded, name, stops):
 
 
 def judge_clock(tap, program, recorded, name):
-    count, wrong, gone, others, cut = 0, 0, collections.Counter(), collections.Counter(), collections.Counter()
-    for sample in recorded:
-        if not sample.deferred:
-            # In that case perf guesses by frame pointer.
-            where = next((where for function, where in NO_STACK.items() if function in sample.kernel), None)
-            gone[where] += 1
-            if where is None and gone[where] <= 10:
-                print(f"# not deferred: {program.show(sample.chain)}, in the kernel: {' '.join(sorted(sample.kernel))}")
-            continue
+    count, wrong, others, cut = 0, 0, collections.Counter(), collections.Counter()
+    found, gone = with_stack(recorded, name)
+    for sample in found:
         functions = program.functions(sample.chain) or [""]
         # There the kernel waits for no memory, and no page of a table is mapped that
         # the task has not used yet.
@@ -321,10 +341,7 @@ def judge_clock(tap, program, recorded, name):
             others[functions[0], functions[-1]] += 1
     complete = count - others.total()
     known = None not in gone
-    for where, number in gone.most_common():
-        print(f"# {number} without a stack: {where or 'UNKNOWN'}")
-    for where, number in cut.most_common():
-        print(f"# {number} end where a page is missing, in {where}()")
+    show_counts(f"{name}: end where a page is missing", cut)
     for (top, last), number in others.most_common():
         known = known and top in CAUSES
         print(f"# {number} from {top or 'nowhere'} to {last or 'nowhere'}: {CAUSES.get(top, 'UNKNOWN')}")

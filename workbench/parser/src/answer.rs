@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a reader says of an address, in terms that all readers share.
+//! The answer of a reader for an address. All readers share these types.
 
 use std::fmt;
 
-/// An architecture, as tables name it.
+/// An architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abi {
     AArch64,
@@ -13,7 +13,7 @@ pub enum Abi {
 }
 
 impl Abi {
-    /// The one with this identifier in a table's header.
+    /// The architecture with this identifier in a table's header.
     pub fn from_id(id: u8) -> Option<Self> {
         match id {
             2 => Some(Self::AArch64),
@@ -31,7 +31,7 @@ impl Abi {
         }
     }
 
-    /// DWARF number of the stack pointer.
+    /// The DWARF number of the stack pointer.
     pub fn sp(self) -> u32 {
         match self {
             Self::AArch64 => 31,
@@ -40,7 +40,7 @@ impl Abi {
         }
     }
 
-    /// DWARF number of the frame pointer.
+    /// The DWARF number of the frame pointer.
     pub fn fp(self) -> u32 {
         match self {
             Self::AArch64 => 29,
@@ -49,7 +49,7 @@ impl Abi {
         }
     }
 
-    /// Where the return address is if a row does not say.
+    /// The place of the return address (RA) if a row does not say it.
     pub fn default_ra(self) -> Value {
         match self {
             Self::Amd64 => Value::AtCfa(-8),
@@ -58,7 +58,7 @@ impl Abi {
     }
 }
 
-/// Where a caller's value is. Registers have DWARF numbers, offsets are in bytes.
+/// The place of a caller's value. Registers have DWARF numbers, offsets are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     Unchanged,
@@ -67,7 +67,7 @@ pub enum Value {
     AtRegister(u32, i32),
 }
 
-/// Where a caller's registers are.
+/// The places of a caller's registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub cfa: Value,
@@ -77,18 +77,17 @@ pub struct Frame {
     pub signed: bool,
 }
 
-/// What a reader says of an address.
+/// The answer of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The table says nothing about it.
+    /// The table does not cover the address.
     Nothing,
-    /// It is in a signal trampoline that has no rows.
+    /// The address is in a signal trampoline without rows.
     NoRows,
     /// There is no caller.
     Outermost,
-    /// There is a caller.
     Frame(Frame),
-    /// The reader refuses what it finds.
+    /// The reader refuses the table.
     Refused(&'static str),
 }
 
@@ -121,23 +120,23 @@ impl fmt::Display for Answer {
     }
 }
 
-/// A row, and where it starts: from the function's start, or from that of its block.
+/// A row. Its start is an offset from the start of the function, or of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub start: u64,
     pub answer: Answer,
 }
 
-/// A function with all its rows, as a listing has it.
+/// A function with all its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     pub start: u64,
     pub size: u64,
     pub signal: bool,
     pub flexible: bool,
-    /// Size of the block that it repeats, if it does; 0 if the listing does not say.
+    /// The size of the block that the function repeats, if it does; 0 if the reader does not say
+    /// it.
     pub block: Option<u64>,
-    /// Return addresses are signed with key B.
     pub key_b: bool,
     pub rows: Vec<Row>,
 }
@@ -147,7 +146,7 @@ impl Function {
         pc.wrapping_sub(self.start) < self.size
     }
 
-    /// What its rows say of `pc`, which it must hold.
+    /// The answer of the rows for `pc`, which must be in the function.
     pub fn answer(&self, pc: u64) -> Answer {
         let offset = pc - self.start;
         let wanted = self.block.map_or(offset, |block| offset % block);

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What holds of every lookup, in any table: tests and fuzz targets look up by these functions.
+//! Lookups with checks that apply to any table. Tests and fuzz targets look up with these
+//! functions.
 
 use crate::memory::{Memory, Recorder};
 use crate::model;
 use crate::parse::elf::{Object, Segment, Target};
 use crate::parse::{Arch, Budget, Error, Malformed, Register, Rule, Value, eh_frame, elf, sframe};
 
-/// What it costs to find a function: once, and 8 more times to look at equals.
+/// The largest cost of the search for a function: one search, and 8 more for functions that share
+/// its start.
 const INDEX: u32 = 32 * (1 + 8);
-/// What all rows of a function cost.
+/// The largest cost of the rows of a function.
 const ROWS: u32 = 7 * u16::MAX as u32;
-/// Units of a search, and of a block of 64 bytes of `.eh_frame`.
+/// The cost of a search, and of a block of 64 bytes of `.eh_frame`.
 const SEARCH: u32 = 32;
 const BLOCK: u32 = 7;
 
-/// What a lookup came to.
+/// The result and the cost of a lookup.
 #[cfg_attr(not(test), allow(dead_code, reason = "only tests ask what it cost"))]
 pub(crate) struct Lookup<T, E> {
     pub(crate) result: Result<T, E>,
-    /// Units of the budget it cost.
+    /// The units of the budget that the lookup took.
     pub(crate) spent: u32,
-    /// How often the table was read, the header not counted.
+    /// The number of reads, without those of the header.
     pub(crate) reads: u32,
 }
 
-/// Looks `pc` up in the SFrame table that `memory` is, which stands at `base`, with a budget of
-/// `units`. The budget bounds the number of reads; `memory` checks where they are.
+/// Looks `pc` up in the SFrame table `memory` at address `base`, with a budget of `units`. The
+/// budget limits the number of reads; `memory` checks their places.
 pub(crate) fn sframe<A: sframe::Abi>(
     memory: &Memory<'_>,
     base: u64,
@@ -39,8 +41,8 @@ pub(crate) fn sframe<A: sframe::Abi>(
     let header_reads = memory.reads();
 
     assert!(header_reads <= 1, "a header in {header_reads} pieces");
-    // What is paid for is to compare 32 starts: neither the rest of the entry, two numbers, nor the
-    // first rows and the data words. An index of fewer entries is compared with fewer.
+    // A search pays for 32 starts. Four other reads are free: two numbers of the entry, the first
+    // rows, and data words. If the index is short, the search reads fewer starts than it pays for.
     let mut free = 4;
     if let Ok(header) = &header {
         assert!(header.table_len() <= len, "a table longer than told");
@@ -58,15 +60,11 @@ pub(crate) fn sframe<A: sframe::Abi>(
         assert!(spent <= INDEX + ROWS, "{spent} units for one lookup");
     }
     check_result::<A>(&result, memory, &budget, A::FIXED_RA == 0);
-    Lookup {
-        result,
-        spent,
-        reads,
-    }
+    Lookup { result, spent, reads }
 }
 
-/// Looks `pc` up in the table that `memory` is, with its `.eh_frame_hdr` at `place`; also yields
-/// the header, as it was read. Register `tracked` is where the frame pointer would be.
+/// Looks `pc` up in the table `memory`, whose `.eh_frame_hdr` is at `place`. Also returns the
+/// header. The rule has register `tracked` in place of the frame pointer.
 pub(crate) fn eh_frame<A: eh_frame::Abi>(
     memory: &Memory<'_>,
     place: u32,
@@ -87,21 +85,17 @@ pub(crate) fn eh_frame<A: eh_frame::Abi>(
     };
     let spent = units - budget.left();
     let reads = memory.reads() - header_reads;
-    // Nothing is read that was not paid for before: the search, and then each block.
+    // The lookup pays before it reads: for the search, then for each block.
     assert!(
         reads <= SEARCH + spent.saturating_sub(SEARCH) / BLOCK,
         "{reads} reads for {spent} units"
     );
     check_result::<A>(&result, memory, &budget, A::LINK_REGISTER);
-    let lookup = Lookup {
-        result,
-        spent,
-        reads,
-    };
+    let lookup = Lookup { result, spent, reads };
     (lookup, header)
 }
 
-/// What a result says is so, and means something.
+/// Checks a result: faults, rules, errors and an empty budget.
 fn check_result<A: Arch>(
     result: &Result<Rule, Error>,
     memory: &Memory<'_>,
@@ -118,9 +112,9 @@ fn check_result<A: Arch>(
     }
 }
 
-/// Searches a file of which `len` bytes are mapped, which `memory` is, for byte `offset`.
+/// Searches the file `memory`, of which `len` bytes are mapped, for byte `offset`.
 ///
-/// Checks what it reads, what it costs, and what it finds in that.
+/// Checks the reads, the cost and the result.
 pub(crate) fn object(
     memory: &Memory<'_>,
     len: u64,
@@ -135,7 +129,7 @@ pub(crate) fn object(
 
     assert!(reads <= 1 + 32, "{reads} reads");
     if result == Err(elf::Error::Budget) {
-        // It was paid as long as it could be.
+        // The search has paid until the budget was empty.
         assert_eq!((budget.left(), reads), (0, units / 8));
     } else {
         assert_eq!(spent, 8 * reads);
@@ -150,58 +144,40 @@ pub(crate) fn object(
         Err(elf::Error::Fault | elf::Error::Budget) => {}
     }
     if !matches!(result, Err(elf::Error::Fault | elf::Error::Budget)) {
-        // The model sees what was read, and so knows the answer whatever it was.
+        // The model sees the bytes of all reads, so it knows the answer even if the bytes change.
         let expected = model::object(&recorder.reads.borrow(), len, offset, target);
         assert_eq!(result, expected.map_err(elf::Error::Absent), "{offset:#x}");
     }
-    Lookup {
-        result,
-        spent,
-        reads,
-    }
+    Lookup { result, spent, reads }
 }
 
-/// What callers may rely on.
+/// Checks what callers rely on.
 fn check_object(object: &Object, offset: u64, target: &Target) {
-    let Object {
-        text,
-        sframe,
-        eh_frame,
-    } = object;
+    let Object { text, sframe, eh_frame } = object;
     let tables = || sframe.iter().chain(eh_frame);
     let page = |offset: u64| offset / target.page_size;
-    let ends = |Segment {
-                    offset,
-                    address,
-                    len,
-                }: &Segment| [offset + len, address + len];
+    let ends = |Segment { offset, address, len }: &Segment| [offset + len, address + len];
 
     for end in tables().chain([text]).flat_map(ends) {
         assert!(end < 1 << 63);
     }
     assert!(text.len > 0 && tables().next().is_some());
     assert!(tables().all(|table| (1..1 << 32).contains(&table.len)));
-    assert_eq!(
-        text.offset % target.page_size,
-        text.address % target.page_size
-    );
+    assert_eq!(text.offset % target.page_size, text.address % target.page_size);
     assert!(page(text.offset) <= page(offset));
     assert!(page(offset) <= page(text.offset + text.len - 1));
 }
 
-/// What is malformed has a name, and is inside the table or missing at its end.
+/// The reason has a name, and its place is inside the table or at its end.
 fn malformed(error: Malformed, len: u64) {
     assert!(!error.reason.name().is_empty());
     assert!(!error.reason.text().is_empty());
-    assert!(
-        u64::from(error.offset) <= len,
-        "{error:?} in a table of {len} bytes"
-    );
+    assert!(u64::from(error.offset) <= len, "{error:?} in a table of {len} bytes");
 }
 
-/// A rule keeps its invariants, and means what it was made of.
+/// Checks the invariants of a rule.
 ///
-/// On some architectures calls leave the return address `in_register`.
+/// On some architectures a call leaves the return address (RA) `in_register`.
 pub(crate) fn rule<A: Arch>(rule: Rule, in_register: bool) {
     let (cfa, ra, fp) = (rule.cfa(), rule.ra(), rule.fp());
 
@@ -229,7 +205,7 @@ pub(crate) fn rule<A: Arch>(rule: Rule, in_register: bool) {
     }
 }
 
-/// A value's register is one of the architecture's.
+/// Checks that a value's register exists.
 fn register<A: Arch>(value: Value) {
     if let Value::Register(Register::Other(number), _)
     | Value::AtRegister(Register::Other(number), _) = value

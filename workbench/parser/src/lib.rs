@@ -2,9 +2,9 @@
 
 //! The kernel's parser of unwind tables, on the host.
 //!
-//! `kernel/unwind/tables/parse` uses nothing but `core`, so its files are compiled here as they
-//! stand, with the search that it asks for. It shows nothing to other crates. So this crate has
-//! its tests, what the fuzz targets do, and what other readers are compared with.
+//! `kernel/unwind/tables/parse` uses only `core`, so this crate compiles its files unchanged. It
+//! also has the search in C that the parser calls. The parser has no public items: so this crate
+//! holds the tests, the fuzz targets, and the answers for a comparison with other readers.
 
 #![deny(unsafe_code)]
 
@@ -24,8 +24,9 @@ mod listing;
 mod memory;
 mod model;
 pub mod ours;
-// The search in C, which the kernel's parser asks for.
+// The search in C that the kernel's parser calls.
 #[allow(unsafe_code)]
+#[rustfmt::skip]
 #[path = "../../../tools/unwind-tables/shim/search.rs"]
 mod search;
 #[cfg(test)]

@@ -11,13 +11,13 @@ use crate::parse::{Budget, Error, Key, Reader, Rule};
 pub(crate) struct Function {
     pub(crate) start: u64,
     pub(crate) size: u32,
-    /// Size of the block that it repeats, if it does.
+    /// The size of the block that the function repeats, if it does.
     pub(crate) block: Option<u8>,
-    /// Whether its rows name their registers.
+    /// Whether the rows name their registers.
     pub(crate) flexible: bool,
     /// Whether it is a signal trampoline.
     pub(crate) signal: bool,
-    /// The key by which return addresses are signed, if they are.
+    /// The key of signed return addresses.
     pub(crate) key: Key,
     pub(crate) rows: Vec<Row>,
 }
@@ -44,13 +44,9 @@ pub(crate) fn function<A: Abi>(
     while let Some(row) = rows.next(budget)? {
         let rule = rows.rule(&row)?;
         check::rule::<A>(rule, A::FIXED_RA == 0);
-        listed.push(Row {
-            start: row.start,
-            rule,
-        });
+        listed.push(Row { start: row.start, rule });
     }
     assert_eq!(listed.len(), usize::from(attribute.rows));
-    // There is nothing behind the last one.
     assert_eq!(rows.next(budget)?, None);
     Ok(Function {
         start: function.start,
@@ -70,7 +66,5 @@ pub(crate) fn functions<A: Abi>(
     base: u64,
     budget: &mut Budget,
 ) -> Result<Vec<Function>, Error> {
-    (0..header.functions())
-        .map(|nth| function(header, reader, base, nth, budget))
-        .collect()
+    (0..header.functions()).map(|nth| function(header, reader, base, nth, budget)).collect()
 }

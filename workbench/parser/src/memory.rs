@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tables in memory: reliable, unreadable in places, and changing while they are read.
+//! Tables in memory. Some are partly unreadable, and some change between reads.
 
 use std::cell::{Cell, RefCell};
 
 use crate::parse::{Array, Element, Fault, Lost, Reader};
 use crate::search;
 
-/// A table in memory of our own, and nothing else: what is measured.
+/// A table that does not change. The benches read it.
 pub(crate) struct Slice<'a>(pub(crate) &'a [u8]);
 
 impl Reader for Slice<'_> {
@@ -26,23 +26,24 @@ impl Reader for Slice<'_> {
     }
 }
 
-/// How a table behaves when it is read.
+/// The behaviour of a table when it is read.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(test), allow(dead_code, reason = "fuzzing has scripts"))]
 pub(crate) enum Behaviour<'a> {
-    /// As memory does that nobody else writes.
+    /// The bytes stay the same.
     Steady,
-    /// The read of this number, from 0, fails.
+    /// The read with this number fails. The first read is 0.
     FaultAt(u32),
-    /// Every read that touches a byte at or after this one fails.
+    /// Each read of a byte at or after this place fails.
     Hole(u64),
-    /// From the read of this number on, every byte is arbitrary.
+    /// From the read with this number on, each byte is random.
     NoiseFrom(u32),
-    /// One in so many bytes is arbitrary at each read.
+    /// At each read, one in this many bytes is random.
     Flicker(u8),
-    /// Each read is of this table or of the other one; zeros follow a shorter one.
+    /// Each read gets bytes of this table or of the other one, at random. Zeros follow a shorter
+    /// table.
     Alternate(&'a [u8]),
-    /// From the read of this number on, all are of the other one.
+    /// From the read with this number on, reads get bytes of the other table.
     RewrittenAt(u32, &'a [u8]),
     /// Each read takes a byte from this script, and does what its two lowest bits say, until it
     /// is used up:
@@ -56,7 +57,7 @@ pub(crate) enum Behaviour<'a> {
     Script,
 }
 
-/// A table. Panics when it is read outside, or when a read fails and another follows.
+/// A table. It panics at a read outside of it, and at a read after a failed one.
 pub(crate) struct Memory<'a> {
     bytes: &'a [u8],
     len: u64,
@@ -74,7 +75,7 @@ impl<'a> Memory<'a> {
         Self::behaving(bytes, Behaviour::Steady, 0)
     }
 
-    /// A table of some behaviour; `seed` is that of its arbitrary bytes.
+    /// A table with a behaviour; `seed` is the seed of its random bytes.
     pub(crate) fn behaving(bytes: &'a [u8], behaviour: Behaviour<'a>, seed: u64) -> Self {
         Self {
             bytes,
@@ -88,9 +89,9 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// A table of `len` bytes, which changes while it is read: see [`Behaviour::Script`].
+    /// A table of `len` bytes that changes between reads: see [`Behaviour::Script`].
     ///
-    /// If it is longer than `bytes`, they repeat or the rest cannot be read.
+    /// If it is longer than `bytes`, the bytes repeat, or reads behind them fail.
     pub(crate) fn scripted(bytes: &'a [u8], len: u64, repeats: bool, script: &'a [u8]) -> Self {
         Self {
             len,
@@ -100,28 +101,26 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The same table, if nobody else writes it.
+    /// The same table, if it does not change.
     #[cfg(test)]
     pub(crate) fn again(&self) -> Option<Self> {
         matches!(self.behaviour, Behaviour::Steady).then(|| Self::new(self.bytes))
     }
 
-    /// How long the table is.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// How often it was read.
+    /// The number of reads.
     pub(crate) fn reads(&self) -> u32 {
         self.reads.get()
     }
 
-    /// Whether a read failed.
     pub(crate) fn faulted(&self) -> bool {
         self.faulted.get()
     }
 
-    /// An arbitrary byte.
+    /// A random byte.
     fn noise(&self) -> u8 {
         let mut noise = self.noise.get();
 
@@ -132,7 +131,6 @@ impl<'a> Memory<'a> {
         (noise.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u8
     }
 
-    /// The next byte of the script.
     fn next(&self) -> u8 {
         match self.script.get().split_first() {
             Some((&byte, rest)) => {
@@ -143,7 +141,6 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Copies the table's bytes.
     fn copy(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
         let copied = Slice(self.bytes).read(offset, buf);
 
@@ -156,7 +153,7 @@ impl<'a> Memory<'a> {
         copied
     }
 
-    /// Makes of the table's bytes what this read yields; `number` is that of the read.
+    /// Changes the bytes of read `number` as the behaviour says.
     fn change(&self, number: u32, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
         match self.behaviour {
             Behaviour::FaultAt(nth) if nth == number => return Err(Fault),
@@ -210,7 +207,7 @@ impl Reader for Memory<'_> {
         let result = copied.and_then(|()| self.change(number, offset, buf));
         if result.is_err() {
             self.faulted.set(true);
-            // What a failed copy leaves is undefined: here, no bytes that a table would have.
+            // A failed copy leaves undefined bytes.
             match self.behaviour {
                 Behaviour::Script => buf.fill_with(|| self.next()),
                 _ => buf.fill_with(|| self.noise()),
@@ -224,24 +221,20 @@ impl Reader for Memory<'_> {
     }
 }
 
-/// A read: from where, and what it yielded.
+/// A read: its place and its bytes.
 pub(crate) type Read = (u64, Vec<u8>);
 
-/// A file that writes down what is read of it, and has nothing to be searched.
+/// A file that records its reads. It has no array to search.
 pub(crate) struct Recorder<'a, 'b> {
     memory: &'a Memory<'b>,
-    /// How many of its bytes are mapped.
+    /// The number of mapped bytes.
     len: u64,
     pub(crate) reads: RefCell<Vec<Read>>,
 }
 
 impl<'a, 'b> Recorder<'a, 'b> {
     pub(crate) fn new(memory: &'a Memory<'b>, len: u64) -> Self {
-        Self {
-            memory,
-            len,
-            reads: RefCell::default(),
-        }
+        Self { memory, len, reads: RefCell::default() }
     }
 }
 
@@ -249,11 +242,7 @@ impl Reader for Recorder<'_, '_> {
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
         let end = offset.checked_add(buf.len() as u64);
 
-        assert!(
-            end.is_some_and(|end| end <= self.len),
-            "read at {offset:#x} of {:#x}",
-            self.len
-        );
+        assert!(end.is_some_and(|end| end <= self.len), "read at {offset:#x} of {:#x}", self.len);
         self.memory.read(offset, buf)?;
         self.reads.borrow_mut().push((offset, buf.to_vec()));
         Ok(())

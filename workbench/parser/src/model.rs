@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is to be found in ELF headers, said in another way: of all headers together, and in numbers
-//! that do not wrap.  It is told what was read, and so knows what the answer has to be even if the
-//! bytes change all the time.
+//! A second search in ELF headers. It sees all headers at once, and its numbers do not wrap. It
+//! gets the bytes of all reads, so it knows the answer even if the bytes change between reads.
 
 use crate::memory::Read;
 use crate::parse::elf::{Absence, Object, Segment, Target};
 
-/// Bytes of an ELF header, and of a program header.
+/// The sizes of an ELF header and of a program header.
 const SIZES: [usize; 2] = [64, 56];
 
-/// The number of `len` bytes that stands at byte `at`.
+/// The number of `len` bytes at `at`.
 fn number(bytes: &[u8], at: usize, len: usize) -> u128 {
     let digits = bytes[at..at + len].iter().rev();
 
@@ -71,7 +70,7 @@ impl Entry {
     }
 }
 
-/// Why an ELF header is refused, if it is.
+/// The reason why the search refuses an ELF header, if it does.
 fn refusal(header: &[u8], len: u64, target: &Target) -> Option<Absence> {
     let [header_size, entry_size] = SIZES;
     let count = number(header, 56, 2);
@@ -97,8 +96,8 @@ fn refusal(header: &[u8], len: u64, target: &Target) -> Option<Absence> {
     .find_map(|(is_wrong, absence)| is_wrong.then_some(absence))
 }
 
-/// What is found for byte `offset` of a file of which `len` bytes are mapped, when these are all
-/// reads.  Panics if there are others than were necessary.
+/// The answer for byte `offset` of a file of which `len` bytes are mapped. `reads` are all reads of
+/// the search. Panics if some of them were unnecessary.
 pub(crate) fn object(
     reads: &[Read],
     len: u64,
@@ -117,7 +116,7 @@ pub(crate) fn object(
         return Err(absence);
     }
 
-    // All program headers, one after the other, and each byte once.
+    // The search reads all program headers in their order, and each byte once.
     let mut next = number(header, 32, 8);
     let mut entries = Vec::new();
     for (place, bytes) in rest {
@@ -146,16 +145,10 @@ pub(crate) fn object(
     let kinds = [0x6474_e554, 0x6474_e550];
     let [sframe, eh_frame] = kinds.map(|kind| {
         let mut tables = entries.iter().filter(|entry| entry.kind == kind);
-        tables
-            .find(|entry| entry.is_good_table())
-            .map(Entry::segment)
+        tables.find(|entry| entry.is_good_table()).map(Entry::segment)
     });
     match sframe.or(eh_frame) {
-        Some(_) => Ok(Object {
-            text,
-            sframe,
-            eh_frame,
-        }),
+        Some(_) => Ok(Object { text, sframe, eh_frame }),
         None if entries.iter().any(|entry| kinds.contains(&entry.kind)) => Err(Absence::TableRange),
         None => Err(Absence::NoTable),
     }

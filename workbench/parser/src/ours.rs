@@ -16,7 +16,7 @@ enum AnyHeader {
     S390x(Header<S390x>),
 }
 
-/// Does the same with the header, whatever its architecture.
+/// Does the same with the header of any architecture.
 macro_rules! with_header {
     ($table:expr, $header:ident => $do:expr) => {
         match &$table.header {
@@ -27,7 +27,7 @@ macro_rules! with_header {
     };
 }
 
-/// A table, as the parser knows it.
+/// A table with a decoded header.
 pub struct Table<'a> {
     pub abi: Abi,
     header: AnyHeader,
@@ -35,11 +35,11 @@ pub struct Table<'a> {
     base: u64,
 }
 
-/// What the parser has found: for the bench, which does not want it taken apart.
+/// A rule that was found. The bench does not convert it.
 pub struct Found(Rule);
 
 impl<'a> Table<'a> {
-    /// The table `bytes` that stands at address `base`.
+    /// The table `bytes` at address `base`.
     pub fn new(bytes: &'a [u8], base: u64) -> Result<Self> {
         let len = bytes.len() as u64;
         let Some(abi) = bytes.get(4).copied().and_then(Abi::from_id) else {
@@ -60,13 +60,13 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// What the parser finds at `pc`, as it is.
+    /// The parser's rule for `pc`, not converted.
     #[inline]
     pub fn find(&self, pc: u64) -> Option<Found> {
         self.rule(pc).ok().map(Found)
     }
 
-    /// What the parser says of `pc`.
+    /// The parser's answer for `pc`.
     pub fn answer(&self, pc: u64) -> Answer {
         match self.rule(pc) {
             Ok(rule) => answer_of(self.abi, &rule),
@@ -75,12 +75,11 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What was found, in terms that all readers share.
+    /// The answer that a rule means.
     pub fn answer_of(&self, found: &Found) -> Answer {
         answer_of(self.abi, &found.0)
     }
 
-    /// All functions with all rows.
     pub fn functions(&self) -> Result<Vec<Function>> {
         let (table, base) = (&self.bytes, self.base);
         let mut budget = Budget::new(u32::MAX);
@@ -113,7 +112,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// What an error says, without its place.
+/// The text of an error, without its place.
 fn text(error: Error) -> &'static str {
     match error {
         Error::NotFound => "not found",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a lookup costs, by each reader: of one address in each function of a program.
+//! Measures the cost of a lookup by each reader, for one address in each function of a program.
 //!
 //! `UNWIND_BENCH_FILE` names the program, `UNWIND_BENCH_RESULTS` a directory for criterion's results.
 
@@ -19,14 +19,14 @@ use unwind_readers::file::File;
 use unwind_readers::lookups::{LIBSFRAME, OURS, Tables};
 use unwind_readers::table;
 
-/// Nanoseconds that a lookup may take.
+/// The goal for a lookup, in nanoseconds.
 const GOAL: f64 = 60.0;
-/// How many times faster than libsframe it is to be.
+/// The goal for the ratio to libsframe.
 const GOAL_RATIO: f64 = 1.5;
-/// How often each address is looked up to count instructions, and twice that.
+/// valgrind counts the instructions of this number of passes, and of twice this number.
 const PASSES: u64 = 5;
 
-/// The time for which a processor worked for this thread: others may be busy, too.
+/// The CPU time of this thread: other threads may use the CPU, too.
 struct CpuTime;
 
 static WALL_TIME: WallTime = WallTime;
@@ -62,7 +62,7 @@ impl Measurement for CpuTime {
     }
 }
 
-/// As much of criterion's results as is wanted.
+/// A part of criterion's results.
 #[derive(Deserialize)]
 struct Estimates {
     median: Estimate,
@@ -96,8 +96,8 @@ fn measure(tables: &Tables<'_>, results: &Path) -> Result<Vec<(&'static str, f64
         .collect()
 }
 
-/// The instructions of a pass by a reader, as valgrind counts them: those of twice as many passes
-/// less those of so many.
+/// The instructions of a reader's pass, by valgrind. The difference of two runs leaves out the
+/// start of the program.
 fn instructions(file: &Path, reader: &str) -> Result<u64> {
     let count = |passes: u64| -> Result<u64> {
         let output = Command::new("valgrind")
@@ -123,12 +123,7 @@ fn report(file: &Path, lookups: usize, times: &[(&'static str, f64)]) -> Result<
         found.map(|(_, time)| *time).context("a reader is missing")
     };
     let (ours, libsframe) = (time_of(OURS)?, time_of(LIBSFRAME)?);
-    let titles = [
-        "reader",
-        "ns per lookup",
-        "ratio",
-        "instructions per lookup",
-    ];
+    let titles = ["reader", "ns per lookup", "ratio", "instructions per lookup"];
     let mut lines = vec![titles.map(String::from).to_vec()];
 
     for (reader, time) in times {

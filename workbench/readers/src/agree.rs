@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Comparing the parser with other readers, over a whole file.
+//! The comparison of the parser with other readers in a whole file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,11 +15,11 @@ use crate::file::File;
 use crate::known::{Case, Known, LIBSFRAME, SIMPLE_FRAME};
 use crate::{libsframe, ours, readelf, simple_frame};
 
-/// How two readers compare.
+/// The result of a comparison of two readers.
 #[derive(Default)]
 pub struct Agreement {
     pub equal: u64,
-    /// How often they differ for a known cause.
+    /// The number of differences by each known cause.
     pub known: BTreeMap<&'static str, u64>,
 }
 
@@ -28,7 +28,7 @@ impl Agreement {
         self.known.values().sum()
     }
 
-    /// Counts a comparison; false if there is a difference that nothing explains.
+    /// Counts a comparison. Returns false for a difference without a known cause.
     fn count(&mut self, known: &'static [Known], case: &Case<'_>) -> bool {
         if case.ours == case.theirs {
             self.equal += 1;
@@ -44,7 +44,7 @@ impl Agreement {
     }
 }
 
-/// Differences that nothing explains: how many, and the first ones.
+/// Differences without a known cause: their number, and the first ones.
 #[derive(Default)]
 pub struct Unexplained {
     pub count: u64,
@@ -52,7 +52,7 @@ pub struct Unexplained {
 }
 
 impl Unexplained {
-    /// How many of them are shown of a file.
+    /// The number of differences to show for a file.
     const SHOWN: usize = 10;
 
     fn add(&mut self, text: impl FnOnce() -> String) {
@@ -63,7 +63,7 @@ impl Unexplained {
     }
 }
 
-/// How the readers compare in a file.
+/// The result of the comparison in a file.
 pub struct Report {
     pub abi: Abi,
     pub functions: u64,
@@ -72,7 +72,7 @@ pub struct Report {
     pub readelf_rows: u64,
     pub libsframe: Agreement,
     pub simple_frame: Agreement,
-    /// None if that was not compared.
+    /// Absent if this was not compared.
     pub dwarf: Option<Dwarf>,
     pub unexplained: Unexplained,
 }
@@ -90,10 +90,7 @@ pub fn compare(path: &Path, tool_path: Option<&Path>, progress: &ProgressBar) ->
     let mut report = Report {
         abi: ours.abi,
         functions: listed.len() as u64,
-        rows: listed
-            .iter()
-            .map(|function| function.rows.len() as u64)
-            .sum(),
+        rows: listed.iter().map(|function| function.rows.len() as u64).sum(),
         pcs: 0,
         readelf_rows: 0,
         libsframe: Agreement::default(),
@@ -123,7 +120,7 @@ pub fn compare(path: &Path, tool_path: Option<&Path>, progress: &ProgressBar) ->
     Ok(report)
 }
 
-/// The parser's listing, and readelf's.
+/// Compares the parser's listing with that of readelf.
 fn compare_listings(ours: &[Function], theirs: &[Function], report: &mut Report) {
     let unexplained = &mut report.unexplained;
 
@@ -131,17 +128,11 @@ fn compare_listings(ours: &[Function], theirs: &[Function], report: &mut Report)
         unexplained.add(|| format!("{} functions; readelf: {}", ours.len(), theirs.len()));
     }
     for (our, their) in ours.iter().zip(theirs) {
-        // readelf does not say how large a block is.
+        // readelf does not print the size of a block.
         let heading = |function: &Function| {
             let kind = (function.signal, function.flexible, function.key_b);
             let rows = function.rows.len();
-            (
-                function.start,
-                function.size,
-                kind,
-                function.block.is_some(),
-                rows,
-            )
+            (function.start, function.size, kind, function.block.is_some(), rows)
         };
         if heading(our) != heading(their) {
             unexplained.add(|| format!("function {our:x?}; readelf: {their:x?}"));
@@ -153,11 +144,7 @@ fn compare_listings(ours: &[Function], theirs: &[Function], report: &mut Report)
                 let row = |row: &Row| format!("row +{:#x}: {}", row.start, row.answer);
                 unexplained.add(|| {
                     let start = our.start;
-                    format!(
-                        "function {start:#x}, {}; readelf: {}",
-                        row(our_row),
-                        row(their_row)
-                    )
+                    format!("function {start:#x}, {}; readelf: {}", row(our_row), row(their_row))
                 });
             }
         }
@@ -167,7 +154,7 @@ fn compare_listings(ours: &[Function], theirs: &[Function], report: &mut Report)
 /// The functions of a listing, by address.
 struct Index<'a> {
     functions: Vec<&'a Function>,
-    /// Where the empty ones start.
+    /// The starts of empty functions.
     empty: Vec<u64>,
 }
 
@@ -183,14 +170,9 @@ impl<'a> Index<'a> {
     }
 
     fn function(&self, pc: u64) -> Option<&'a Function> {
-        let below = self
-            .functions
-            .partition_point(|function| function.start <= pc);
+        let below = self.functions.partition_point(|function| function.start <= pc);
 
-        self.functions[..below]
-            .last()
-            .copied()
-            .filter(|function| function.holds(pc))
+        self.functions[..below].last().copied().filter(|function| function.holds(pc))
     }
 
     fn shares_start(&self, function: &Function) -> bool {
@@ -206,12 +188,12 @@ struct Readers<'a> {
 }
 
 impl Readers<'_> {
-    /// Compares them at every address of a range.
+    /// Compares the readers at each address of a range.
     fn compare(&self, range: Range<u64>, report: &mut Report) {
         for pc in range {
             let ours = self.ours.answer(pc);
             let function = self.index.function(pc);
-            // Found the plain way, in the rows that readelf prints, too.
+            // A plain search in the listed rows, which readelf confirms.
             let listed = function.map_or(Answer::Nothing, |function| function.answer(pc));
             if ours != listed {
                 let unexplained = &mut report.unexplained;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the tool `unwind-tables` finds when it compares a table with `.eh_frame`.
+//! The comparison of a table with `.eh_frame` by the tool `unwind-tables`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,8 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// As much of its output as is wanted: of each file, how many places are equal, and how many
-/// differ by a defect that is known, by its name, or without one.
+/// A part of its output for a file: the numbers of equal places, of places that differ by a known
+/// defect, and of those that differ otherwise.
 #[derive(Deserialize)]
 pub struct Dwarf {
     pub equal: u64,
@@ -21,13 +21,13 @@ pub struct Dwarf {
 
 #[derive(Deserialize)]
 struct Report {
-    /// None if there is nothing to compare with.
+    /// Absent if the file has no `.eh_frame`.
     comparison: Option<Dwarf>,
 }
 
-/// Runs the tool on a file; none if the file has no `.eh_frame`.
+/// Runs the tool on a file. Returns nothing if the file has no `.eh_frame`.
 pub fn check(tool: &Path, file: &Path) -> Result<Option<Dwarf>> {
-    // Its status says whether it has found something.
+    // The tool's status says whether it has found errors.
     let output = Command::new(tool)
         .args(["check", "--json"])
         .arg(file)
@@ -39,8 +39,5 @@ pub fn check(tool: &Path, file: &Path) -> Result<Option<Dwarf>> {
     })?;
 
     ensure!(reports.len() == 1, "{} files are reported", reports.len());
-    Ok(reports
-        .into_iter()
-        .next()
-        .and_then(|report| report.comparison))
+    Ok(reports.into_iter().next().and_then(|report| report.comparison))
 }

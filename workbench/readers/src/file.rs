@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use object::{Object, ObjectSection, SectionFlags, elf};
 
-/// A section: where it stands, and its bytes.
+/// The address and the bytes of a section.
 #[derive(Clone)]
 pub struct Section {
     pub address: u64,
@@ -21,7 +21,7 @@ impl Section {
     }
 }
 
-/// What is needed of an ELF file.
+/// The needed parts of an ELF file.
 pub struct File {
     pub path: PathBuf,
     pub sframe: Section,
@@ -35,12 +35,7 @@ impl File {
         let data = std::fs::read(path).with_context(|| format!("{}", path.display()))?;
         let (sframe, code) = Self::parse(&data).with_context(|| format!("{}", path.display()))?;
 
-        Ok(Self {
-            path: path.to_path_buf(),
-            sframe,
-            code,
-            data,
-        })
+        Ok(Self { path: path.to_path_buf(), sframe, code, data })
     }
 
     /// A section that the file must have.
@@ -65,12 +60,7 @@ impl File {
 }
 
 fn section(file: &object::File<'_>, name: &str) -> Result<Section> {
-    let section = file
-        .section_by_name(name)
-        .with_context(|| format!("no section {name}"))?;
+    let section = file.section_by_name(name).with_context(|| format!("no section {name}"))?;
 
-    Ok(Section {
-        address: section.address(),
-        bytes: section.data()?.to_vec(),
-    })
+    Ok(Section { address: section.address(), bytes: section.data()?.to_vec() })
 }

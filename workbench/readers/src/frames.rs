@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! framehop, which unwinds frames by `.eh_frame`: for x86-64.
+//! framehop, which unwinds frames by `.eh_frame`, for x86-64.
 
 use anyhow::{Result, ensure};
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
@@ -9,22 +9,22 @@ use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
 use crate::answer::{Answer, Value};
 use crate::file::File;
 
-/// The registers of the frame that is unwound.
+/// The registers of the unwound frame.
 const SP: u64 = 0x7ffd_0000_0000;
 const FP: u64 = SP + 0x10_0000;
 
-/// A file's `.eh_frame`, as framehop knows it.
+/// framehop with the `.eh_frame` of a file.
 pub struct Unwinder(UnwinderX86_64<Vec<u8>>);
 
-/// A cache, which framehop wants.
+/// A cache of framehop.
 #[derive(Default)]
 pub struct Cache(CacheX86_64);
 
 impl Cache {
-    /// How many rules it has room for, by their address modulo this.
+    /// The number of slots. An address modulo this number is its slot.
     pub const SLOTS: usize = 509;
 
-    /// How many frames' rules were not in it.
+    /// The number of lookups that missed the cache.
     pub fn misses(&self) -> u64 {
         self.0.stats().misses()
     }
@@ -41,7 +41,7 @@ pub struct Caller {
 impl Unwinder {
     pub fn new(file: &File) -> Result<Self> {
         let (eh_frame, text) = (file.section(".eh_frame")?, file.section(".text")?);
-        // A program without it is searched from its first function on.
+        // Without it, framehop searches all functions.
         let eh_frame_hdr = file.section(".eh_frame_hdr").ok();
         let end = file.code.iter().map(|range| range.end).max().unwrap_or(0);
         let sections = ExplicitModuleSectionInfo {
@@ -61,25 +61,18 @@ impl Unwinder {
         Ok(Self(unwinder))
     }
 
-    /// Unwinds one frame; on its stack, each address holds itself.
+    /// Unwinds one frame. Each word of its stack has its own address as value.
     #[inline]
     pub fn unwind(&self, cache: &mut Cache, pc: u64) -> Option<Caller> {
         let mut registers = UnwindRegsX86_64::new(pc, SP, FP);
         let from = FrameAddress::from_instruction_pointer(pc);
-        let caller = self
-            .0
-            .unwind_frame(from, &mut registers, &mut cache.0, &mut Ok)
-            .ok()??;
+        let caller = self.0.unwind_frame(from, &mut registers, &mut cache.0, &mut Ok).ok()??;
 
-        Some(Caller {
-            pc: caller,
-            sp: registers.sp(),
-            fp: registers.bp(),
-        })
+        Some(Caller { pc: caller, sp: registers.sp(), fp: registers.bp() })
     }
 }
 
-/// What the caller's registers are by a rule, in the same frame; none if it needs others.
+/// The caller's registers by a rule, if the rule needs only SP and FP.
 pub fn caller(answer: Answer) -> Option<Caller> {
     let Answer::Frame(frame) = answer else {
         return None;
@@ -95,9 +88,5 @@ pub fn caller(answer: Answer) -> Option<Caller> {
         _ => None,
     };
 
-    Some(Caller {
-        pc: at_cfa(frame.ra, None)?,
-        sp: cfa,
-        fp: at_cfa(frame.fp, Some(FP))?,
-    })
+    Some(Caller { pc: at_cfa(frame.ra, None)?, sp: cfa, fp: at_cfa(frame.fp, Some(FP))? })
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where other readers are known to say something else than the parser, and why.
+//! The known differences between other readers and the parser, and their causes.
 //!
-//! A difference counts as known only if the other answer is just what its cause yields.
+//! A difference counts as known only if its cause yields exactly the other answer.
 
 use crate::answer::{Answer, Frame, Function, Value};
 
@@ -24,16 +24,16 @@ pub struct Known {
 }
 
 impl Known {
-    /// The first one that `case` is of.
+    /// The first cause that explains `case`.
     pub fn find(known: &'static [Self], case: &Case<'_>) -> Option<&'static Self> {
         known.iter().find(|known| (known.is)(case))
     }
 }
 
-/// Those of GNU libsframe.
+/// The causes of GNU libsframe.
 pub const LIBSFRAME: &[Known] = &[NO_ROWS, EMPTY_FUNCTION];
 
-/// Those of `simple-frame-rs`.
+/// The causes of `simple-frame-rs`.
 pub const SIMPLE_FRAME: &[Known] = &[
     NO_ROWS,
     EMPTY_FUNCTION,
@@ -69,9 +69,7 @@ const NO_ROWS: Known = Known {
     is: |case| {
         case.ours == Answer::NoRows
             && case.theirs == Answer::Nothing
-            && case
-                .function
-                .is_some_and(|function| function.signal && function.rows.is_empty())
+            && case.function.is_some_and(|function| function.signal && function.rows.is_empty())
     },
 };
 
@@ -91,11 +89,7 @@ const EMPTY_FUNCTION: Known = Known {
 fn unsigned_registers(frame: Frame) -> Frame {
     // A control word of one byte has 5 bits for the register.
     let unsigned = |register: u32| {
-        if register.cast_signed() < 0 {
-            register & 0x1f
-        } else {
-            register
-        }
+        if register.cast_signed() < 0 { register & 0x1f } else { register }
     };
     let value = |value| match value {
         Value::Register(register, offset) => Value::Register(unsigned(register), offset),
@@ -103,12 +97,7 @@ fn unsigned_registers(frame: Frame) -> Frame {
         value => value,
     };
 
-    Frame {
-        cfa: value(frame.cfa),
-        ra: value(frame.ra),
-        fp: value(frame.fp),
-        signed: frame.signed,
-    }
+    Frame { cfa: value(frame.cfa), ra: value(frame.ra), fp: value(frame.fp), signed: frame.signed }
 }
 
 #[cfg(test)]
@@ -117,19 +106,11 @@ mod tests {
     use crate::answer::Row;
 
     fn frame(cfa: Value) -> Answer {
-        Answer::Frame(Frame {
-            cfa,
-            ra: Value::AtCfa(-8),
-            fp: Value::Unchanged,
-            signed: false,
-        })
+        Answer::Frame(Frame { cfa, ra: Value::AtCfa(-8), fp: Value::Unchanged, signed: false })
     }
 
     fn function(block: Option<u64>) -> Function {
-        let row = |start, offset| Row {
-            start,
-            answer: frame(Value::Register(7, offset)),
-        };
+        let row = |start, offset| Row { start, answer: frame(Value::Register(7, offset)) };
 
         Function {
             start: 0x1000,
@@ -144,12 +125,8 @@ mod tests {
 
     /// The name of what explains that `theirs` is not the rule of the second row.
     fn name(function: &Function, shares_start: bool, theirs: Answer) -> Option<&'static str> {
-        let case = Case {
-            function: Some(function),
-            shares_start,
-            ours: function.rows[1].answer,
-            theirs,
-        };
+        let case =
+            Case { function: Some(function), shares_start, ours: function.rows[1].answer, theirs };
 
         Known::find(SIMPLE_FRAME, &case).map(|known| known.name)
     }
@@ -164,16 +141,10 @@ mod tests {
         assert_eq!(name(&block, false, first), Some("first row of a block"));
         assert_eq!(name(&block, false, other), None);
         assert_eq!(name(&plain, false, first), None);
-        assert_eq!(
-            name(&plain, true, Answer::Nothing),
-            Some("hidden by an empty function")
-        );
+        assert_eq!(name(&plain, true, Answer::Nothing), Some("hidden by an empty function"));
         assert_eq!(name(&plain, false, Answer::Nothing), None);
         assert_eq!(name(&plain, true, other), None);
-        assert_eq!(
-            name(&plain, false, negative(7 - 32)),
-            Some("register above 15")
-        );
+        assert_eq!(name(&plain, false, negative(7 - 32)), Some("register above 15"));
         assert_eq!(name(&plain, false, negative(6 - 32)), None);
         assert_eq!(name(&plain, false, Answer::Refused("it")), None);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's reader of SFrame tables next to other readers of them.
+//! A comparison of the kernel's reader of SFrame tables with other readers.
 //!
-//! Each reader has a module that turns what it says into an [`answer::Answer`]. The modules share
-//! nothing but that, so that they agree only if the readers do.
+//! Each reader has a module that converts its results to an [`answer::Answer`]. The modules share
+//! no other code, so they agree only if the readers do.
 
 #![deny(unsafe_code)]
 

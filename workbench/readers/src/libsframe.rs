@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! GNU libsframe, the library of binutils, through what `<sframe-api.h>` declares.
+//! GNU libsframe, a library of binutils, by the declarations of `<sframe-api.h>`.
 
 use std::ffi::{c_char, c_int, c_uint};
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::answer::{Abi, Answer, Frame, Value};
 
-/// `sframe_decoder_ctx`, which the library does not show.
+/// `sframe_decoder_ctx`, an opaque type.
 #[repr(C)]
 struct Context {
     _private: [u8; 0],
@@ -91,31 +91,30 @@ const BASE_SP: u8 = 1;
 /// `SFRAME_F_FDE_FUNC_START_PCREL`.
 const PC_RELATIVE: u8 = 4;
 
-/// A function, as the library lists it. Its start counts from the table's.
+/// A function. Its start is relative to the table.
 struct Function {
     start: i64,
     size: u32,
     kind: u32,
 }
 
-/// A table that the library has decoded.
+/// A decoded table.
 pub struct Table<'a> {
     context: NonNull<Context>,
     abi: Abi,
     base: u64,
     functions: Vec<Function>,
-    /// The library does not copy a table of the machine's own byte order.
+    /// The library does not copy a table in the machine's byte order.
     bytes: PhantomData<&'a [u8]>,
 }
 
-/// What the library has found: its row, with the kind of the function.
+/// A found row, with the kind of its function.
 pub struct Found {
     row: RawRow,
     kind: u32,
 }
 
-/// The values of a row of a default function, as the library's accessors yield them; an offset
-/// that the row does not have is none.
+/// The values of a row of a default function, as the library returns them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offsets {
     pub from_sp: bool,
@@ -125,7 +124,7 @@ pub struct Offsets {
 }
 
 impl<'a> Table<'a> {
-    /// Decodes the table `bytes` that stands at address `base`.
+    /// Decodes the table `bytes` at address `base`.
     pub fn new(bytes: &'a [u8], base: u64) -> Result<Self> {
         let mut error = 0;
         // SAFETY: The pointer and the length are those of a slice, which outlives the context.
@@ -135,13 +134,8 @@ impl<'a> Table<'a> {
         };
         // SAFETY: The context was just made.
         let abi = unsafe { sframe_decoder_get_abi_arch(context.as_ptr()) };
-        let mut table = Self {
-            context,
-            abi: Abi::AArch64,
-            base,
-            functions: Vec::new(),
-            bytes: PhantomData,
-        };
+        let mut table =
+            Self { context, abi: Abi::AArch64, base, functions: Vec::new(), bytes: PhantomData };
 
         match Abi::from_id(abi) {
             Some(abi) => table.abi = abi,
@@ -190,19 +184,13 @@ impl<'a> Table<'a> {
         if flags & PC_RELATIVE != 0 {
             start += i64::from(field);
         }
-        Ok(Function {
-            start,
-            size,
-            kind: u32::from(info2 & 0x1f),
-        })
+        Ok(Function { start, size, kind: u32::from(info2 & 0x1f) })
     }
 
-    /// The kind of the function that holds `pc`: the library wants to be told.
+    /// Whether the function that holds `pc` is flexible. The library's accessors need this.
     pub fn is_flexible(&self, pc: u64) -> bool {
         let pc = self.relative(pc);
-        let below = self
-            .functions
-            .partition_point(|function| function.start <= pc);
+        let below = self.functions.partition_point(|function| function.start <= pc);
 
         self.functions[..below]
             .iter()
@@ -210,24 +198,17 @@ impl<'a> Table<'a> {
             .is_some_and(|function| function.kind == FLEXIBLE)
     }
 
-    /// What the library finds at `pc`, in a function of a kind that is known.
+    /// The library's row for `pc`, in a function of this kind.
     pub fn find(&self, pc: u64, flexible: bool) -> Option<Found> {
-        let mut row = RawRow {
-            start: 0,
-            words: [0; 24],
-            info: 0,
-        };
+        let mut row = RawRow { start: 0, words: [0; 24], info: 0 };
         // SAFETY: The context is valid, and the row is a local.
         let failed =
             unsafe { sframe_find_fre(self.context.as_ptr(), self.relative(pc), &raw mut row) };
 
-        (failed == 0).then_some(Found {
-            row,
-            kind: if flexible { FLEXIBLE } else { DEFAULT },
-        })
+        (failed == 0).then_some(Found { row, kind: if flexible { FLEXIBLE } else { DEFAULT } })
     }
 
-    /// What the library says of `pc`.
+    /// The library's answer for `pc`.
     pub fn answer(&self, pc: u64) -> Answer {
         match self.find(pc, self.is_flexible(pc)) {
             None => Answer::Nothing,
@@ -239,7 +220,7 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     ///
-    /// What the library has no value for.
+    /// A value that the library does not have.
     pub fn offsets(&self, found: &Found) -> Result<Offsets, &'static str> {
         let context = self.context.as_ptr();
         let row = &raw const found.row;
@@ -270,7 +251,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// What was found, in terms that all readers share.
+    /// The answer that a row means.
     pub fn answer_of(&self, found: &Found) -> Answer {
         let row = &raw const found.row;
         let mut error = 0;
@@ -300,11 +281,7 @@ impl<'a> Table<'a> {
     }
 
     fn default(&self, offsets: &Offsets, signed: bool) -> Frame {
-        let base = if offsets.from_sp {
-            self.abi.sp()
-        } else {
-            self.abi.fp()
-        };
+        let base = if offsets.from_sp { self.abi.sp() } else { self.abi.fp() };
         let at_cfa = |offset: Option<i32>| offset.map_or(Value::Unchanged, Value::AtCfa);
 
         Frame {
@@ -316,7 +293,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A flexible row: the library yields its offsets, and its control words as they are.
+    /// A flexible row. The library returns its offsets, and its control words undecoded.
     fn flexible(
         &self,
         found: &Found,
@@ -350,7 +327,7 @@ impl<'a> Table<'a> {
         (error == 0).then_some(word)
     }
 
-    /// `pc` as the library wants it, from the table's start.
+    /// `pc` relative to the table, as the library takes it.
     fn relative(&self, pc: u64) -> i64 {
         pc.wrapping_sub(self.base).cast_signed()
     }
@@ -364,7 +341,7 @@ impl Drop for Table<'_> {
     }
 }
 
-/// What a control word and its offset mean.
+/// The meaning of a control word and its offset.
 fn value(control: u32, offset: i32) -> Value {
     let register = control >> 3;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The same lookups by each reader, to be measured.
+//! The same lookups by each reader, for the bench.
 
 use std::hint::black_box;
 
@@ -11,12 +11,12 @@ use crate::file::File;
 use crate::frames::{self, Cache, Unwinder};
 use crate::{libsframe, ours, simple_frame};
 
-/// The parser, which the others are compared with.
+/// The name of the kernel's parser.
 pub const OURS: &str = "parser";
-/// What it is to be faster than.
+/// The name of the reader that the parser must beat.
 pub const LIBSFRAME: &str = "libsframe";
 
-/// A reader, ready to look all addresses up.
+/// A reader with a decoded table.
 pub struct Reader<'a> {
     pub name: &'static str,
     pass: Box<dyn FnMut() + 'a>,
@@ -24,10 +24,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(name: &'static str, pass: impl FnMut() + 'a) -> Self {
-        Self {
-            name,
-            pass: Box::new(pass),
-        }
+        Self { name, pass: Box::new(pass) }
     }
 
     /// Looks each address up once.
@@ -41,11 +38,11 @@ pub struct Tables<'a> {
     ours: ours::Table<'a>,
     libsframe: libsframe::Table<'a>,
     simple_frame: simple_frame::Table<'a>,
-    /// Two, which do not know each other's entries in a cache that they share.
+    /// Two unwinders. One does not use entries of a cache that the other has made.
     unwinders: [Unwinder; 2],
-    /// One address in each function, in no order.
+    /// One address in each function, in random order.
     pub pcs: Vec<u64>,
-    /// How many functions were left out: not all readers can be compared there.
+    /// The number of functions that were left out, because readers differ there.
     pub left_out: usize,
 }
 
@@ -63,11 +60,7 @@ impl<'a> Tables<'a> {
         let all = one_in_each(&tables.ours.functions()?);
         let mut cache = Cache::default();
 
-        tables.pcs = all
-            .iter()
-            .copied()
-            .filter(|pc| tables.same(*pc, &mut cache))
-            .collect();
+        tables.pcs = all.iter().copied().filter(|pc| tables.same(*pc, &mut cache)).collect();
         tables.left_out = all.len() - tables.pcs.len();
         ensure!(
             tables.left_out * 50 < all.len(),
@@ -78,8 +71,8 @@ impl<'a> Tables<'a> {
         Ok(tables)
     }
 
-    /// Whether all readers say the same at an address of an ordinary function, and framehop can
-    /// keep it in its cache.
+    /// Whether all readers have the same answer for an address of an ordinary function, and
+    /// framehop can cache it.
     fn same(&self, pc: u64, cache: &mut Cache) -> bool {
         let ours = self.ours.answer(pc);
         let cached = |cache: &mut Cache| {
@@ -96,8 +89,7 @@ impl<'a> Tables<'a> {
             && cached(cache)
     }
 
-    /// All readers. Each yields where the CFA, the return address and the frame pointer are, or
-    /// what they are.
+    /// All readers. Each finds the places or the values of the CFA, the RA and the FP.
     pub fn readers(&self) -> Vec<Reader<'_>> {
         vec![
             Reader::new(OURS, || {
@@ -122,7 +114,7 @@ impl<'a> Tables<'a> {
         ]
     }
 
-    /// framehop cannot do without a cache, but what another unwinder put into it is of no use.
+    /// framehop needs a cache. Entries of the other unwinder are misses.
     fn framehop_without_cache(&self) -> Reader<'_> {
         let mut cache = Cache::default();
         let mut turn = 0;
@@ -137,7 +129,7 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// A cache holds one of the addresses that share a slot: with more caches, all have room.
+    /// Of the addresses that share a slot, a cache holds one. So there are several caches.
     fn framehop_with_cache(&self) -> Reader<'_> {
         let mut used = vec![0; Cache::SLOTS];
         let places: Vec<(u64, usize)> = self
@@ -167,8 +159,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// An address in each function that is not empty, all in an order that cannot be foreseen but
-/// is the same each time.
+/// An address in each function that is not empty. Their random order is the same in each run.
 fn one_in_each(functions: &[Function]) -> Vec<u64> {
     let mut random = Random(0x5eed);
     let mut pcs: Vec<u64> = functions

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What `readelf --sframe` prints: of all architectures, so that the machine's own will do.
+//! The output of `readelf --sframe`. One readelf reads the tables of all architectures.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +25,7 @@ pub fn functions(path: &Path, abi: Abi) -> Result<Vec<Function>> {
     parse(&String::from_utf8(output.stdout)?, abi)
 }
 
-/// Parses what readelf printed. It is told by what it says, and all of it must be understood.
+/// Parses the output of readelf. Each line must be known.
 fn parse(text: &str, abi: Abi) -> Result<Vec<Function>> {
     let mut functions: Vec<Function> = Vec::new();
     let (mut said_functions, mut said_rows) = (None, None);
@@ -37,10 +37,9 @@ fn parse(text: &str, abi: Abi) -> Result<Vec<Function>> {
                 functions.push(function(line).with_context(|| format!("readelf: '{line}'"))?);
                 true
             }
-            ["STARTPC[m]", "CFA", "FP", "RA"] => functions
-                .last_mut()
-                .map(|function| function.block = Some(0))
-                .is_some(),
+            ["STARTPC[m]", "CFA", "FP", "RA"] => {
+                functions.last_mut().map(|function| function.block = Some(0)).is_some()
+            }
             ["Num", "FDEs:", count] => {
                 said_functions = Some(count.parse()?);
                 true
@@ -49,14 +48,10 @@ fn parse(text: &str, abi: Abi) -> Result<Vec<Function>> {
                 said_rows = Some(count.parse()?);
                 true
             }
-            [pc, ..] if pc.len() == 16 => functions
-                .last_mut()
-                .and_then(|function| row(function, line.trim(), abi))
-                .is_some(),
-            [
-                "STARTPC" | "Contents" | "Header" | "Version:" | "Flags:",
-                ..,
-            ]
+            [pc, ..] if pc.len() == 16 => {
+                functions.last_mut().and_then(|function| row(function, line.trim(), abi)).is_some()
+            }
+            ["STARTPC" | "Contents" | "Header" | "Version:" | "Flags:", ..]
             | ["SFRAME_F_FDE_FUNC_START_PCREL"]
             | ["CFA", "fixed", "RA", "offset:", "-8"]
             | ["Function", "Index", ":"]
@@ -104,11 +99,7 @@ fn function(line: &str) -> Option<Function> {
 fn row(function: &mut Function, line: &str, abi: Abi) -> Option<()> {
     let (pc, columns) = line.split_at_checked(16)?;
     let pc = u64::from_str_radix(pc, 16).ok()?;
-    let start = if function.block.is_some() {
-        pc
-    } else {
-        pc.checked_sub(function.start)?
-    };
+    let start = if function.block.is_some() { pc } else { pc.checked_sub(function.start)? };
     let answer = answer(columns, abi)?;
 
     function.rows.push(Row { start, answer });
@@ -131,7 +122,7 @@ fn answer(text: &str, abi: Abi) -> Option<Answer> {
     Some(Answer::Frame(Frame {
         cfa: value(cfa, abi)?,
         ra: match ra {
-            // At the place that the header fixes, or a word that says nothing.
+            // The header fixes the place, or the word says nothing.
             "f" | "U" => abi.default_ra(),
             "u" => Value::Unchanged,
             ra => value(ra, abi)?,
@@ -144,7 +135,7 @@ fn answer(text: &str, abi: Abi) -> Option<Answer> {
     }))
 }
 
-/// Takes a column off a line. A long one has no space behind it: `sp+1193048u         f`.
+/// Splits a column off a line. There is no space behind a long one: `sp+1193048u f`.
 fn column(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let len = if text.starts_with('(') {
@@ -162,15 +153,12 @@ fn column(text: &str) -> Option<(&str, &str)> {
         }
     };
 
-    text.split_at_checked(len)
-        .filter(|(column, _)| !column.is_empty())
+    text.split_at_checked(len).filter(|(column, _)| !column.is_empty())
 }
 
 /// `sp+8`, `(fp-8)`, `r10+0` or `c-16`.
 fn value(text: &str, abi: Abi) -> Option<Value> {
-    let inner = text
-        .strip_prefix('(')
-        .and_then(|text| text.strip_suffix(')'));
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
     let text = inner.unwrap_or(text);
     let (base, offset) = text.split_at_checked(text.find(['+', '-'])?)?;
     let offset = offset.parse().ok()?;
@@ -192,12 +180,7 @@ mod tests {
     use super::*;
 
     fn frame(cfa: Value, fp: Value, ra: Value, signed: bool) -> Option<Answer> {
-        Some(Answer::Frame(Frame {
-            cfa,
-            ra,
-            fp,
-            signed,
-        }))
+        Some(Answer::Frame(Frame { cfa, ra, fp, signed }))
     }
 
     #[test]

@@ -10,26 +10,23 @@ use simple_frame_rs::v3::{
 
 use crate::answer::{Abi, Answer, Frame, Value};
 
-/// A table, as the crate knows it.
+/// A decoded table.
 pub struct Table<'a> {
     section: SFrameSection<'a>,
     abi: Abi,
 }
 
 impl<'a> Table<'a> {
-    /// The table `bytes` that stands at address `base`.
+    /// The table `bytes` at address `base`.
     pub fn new(bytes: &'a [u8], base: u64) -> Result<Self> {
         let Some(abi) = bytes.get(4).copied().and_then(Abi::from_id) else {
             bail!("the table is of no known architecture");
         };
 
-        Ok(Self {
-            section: SFrameSection::from(bytes, base)?,
-            abi,
-        })
+        Ok(Self { section: SFrameSection::from(bytes, base)?, abi })
     }
 
-    /// What the crate finds at `pc`, as it is.
+    /// The crate's function and row for `pc`.
     pub fn find(&self, pc: u64) -> Result<Option<(SFrameFDE, SFrameFRE)>, &'static str> {
         let Some(function) = self.section.find_fde(pc).map_err(|_| "no function")? else {
             return Ok(None);
@@ -39,18 +36,18 @@ impl<'a> Table<'a> {
         Ok(row.map(|row| (function, row)))
     }
 
-    /// What the crate says of `pc`.
+    /// The crate's answer for `pc`.
     pub fn answer(&self, pc: u64) -> Answer {
         match self.find(pc) {
             Ok(None) => Answer::Nothing,
-            Ok(Some((function, row))) => self
-                .answer_of(&function, &row)
-                .unwrap_or_else(Answer::Refused),
+            Ok(Some((function, row))) => {
+                self.answer_of(&function, &row).unwrap_or_else(Answer::Refused)
+            }
             Err(why) => Answer::Refused(why),
         }
     }
 
-    /// What was found, in terms that all readers share.
+    /// The answer that a row means.
     pub fn answer_of(&self, function: &SFrameFDE, row: &SFrameFRE) -> Result<Answer, &'static str> {
         if row.stack_offsets.is_empty() {
             return Ok(Answer::Outermost);
@@ -69,9 +66,7 @@ impl<'a> Table<'a> {
             _ => self.abi.sp(),
         };
         let cfa = row.get_cfa_offset(&self.section).ok_or("no CFA offset")?;
-        let ra = row
-            .get_ra_offset(&self.section)
-            .filter(|ra| *ra != SFRAME_FRE_RA_OFFSET_INVALID);
+        let ra = row.get_ra_offset(&self.section).filter(|ra| *ra != SFRAME_FRE_RA_OFFSET_INVALID);
         let at_cfa = |offset: Option<i32>| offset.map_or(Value::Unchanged, Value::AtCfa);
 
         Ok(Frame {
@@ -83,16 +78,13 @@ impl<'a> Table<'a> {
     }
 
     fn flexible(&self, row: &SFrameFRE) -> Result<Frame, &'static str> {
-        let mut rules = row
-            .get_flex_recovery_rules()
-            .ok_or("missing words in a flexible row")?;
-        // The crate decodes only those of default functions.
+        let mut rules = row.get_flex_recovery_rules().ok_or("missing words in a flexible row")?;
+        // The crate decodes the offsets of default functions only.
         if self.abi == Abi::S390x {
             rules.cfa.offset = cfa_offset_decode(rules.cfa.offset);
         }
         let tracked = |rule: Option<SFrameFlexRecoveryRule>, missing| {
-            rule.filter(|rule| !rule.control.is_padding())
-                .map_or(missing, value)
+            rule.filter(|rule| !rule.control.is_padding()).map_or(missing, value)
         };
 
         Ok(Frame {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tables for people to read.
+//! Tables as text.
 
 /// Lines of columns: the first `left` columns are aligned to the left, the others to the right.
 pub fn format(lines: &[Vec<String>], left: usize) -> String {
@@ -18,13 +18,11 @@ pub fn format(lines: &[Vec<String>], left: usize) -> String {
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(nth, (cell, width))| {
-                if nth < left {
-                    format!("{cell:<width$}")
-                } else {
-                    format!("{cell:>width$}")
-                }
-            })
+            .map(
+                |(nth, (cell, width))| {
+                    if nth < left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
             .collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');

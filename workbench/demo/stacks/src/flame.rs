@@ -13,9 +13,7 @@ use crate::script::Sample;
 pub fn graph(title: &str, samples: &[Sample<'_>]) -> Result<Vec<u8>> {
     let text: String = samples.iter().flat_map(|s| [s.text, "\n"]).collect();
     let mut folded = Vec::new();
-    Folder::default()
-        .collapse(text.as_bytes(), &mut folded)
-        .context("cannot fold the stacks")?;
+    Folder::default().collapse(text.as_bytes(), &mut folded).context("cannot fold the stacks")?;
 
     let mut options = Options::default();
     options.title = title.to_owned();

@@ -60,12 +60,7 @@ struct Report {
     entry: String,
 
     /// The commands whose samples count.
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "lua,lua-plain"
-    )]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "lua,lua-plain")]
     comm: Vec<String>,
 
     /// What the second recording has and the first has not.
@@ -120,14 +115,10 @@ impl Report {
 
         fs::create_dir_all(&self.out)
             .with_context(|| format!("cannot make {}", self.out.display()))?;
-        let headings = [
-            format!("Without {}", self.what),
-            format!("With {}", self.what),
-        ];
-        for (name, heading, profile) in [
-            ("before.svg", &headings[0], &before),
-            ("after.svg", &headings[1], &after),
-        ] {
+        let headings = [format!("Without {}", self.what), format!("With {}", self.what)];
+        for (name, heading, profile) in
+            [("before.svg", &headings[0], &before), ("after.svg", &headings[1], &after)]
+        {
             self.graph(&format!("{}{name}", self.prefix), heading, profile)?;
         }
 

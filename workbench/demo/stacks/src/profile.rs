@@ -116,8 +116,7 @@ impl<'a> Profile<'a> {
         let is_top = |frame: &Frame<'_>| frame.symbol == function;
         let same = self.shapes(|sample| sample.user.first().is_some_and(is_top));
 
-        self.most_frequent(same)
-            .or_else(|| self.most_frequent(self.shapes(|_| true)))
+        self.most_frequent(same).or_else(|| self.most_frequent(self.shapes(|_| true)))
     }
 
     /// How often each shape occurs, complete or not, among the samples wanted that have a user
@@ -140,11 +139,7 @@ impl<'a> Profile<'a> {
             .into_iter()
             .min_by_key(|((shape, _), count)| (Reverse(*count), Reverse(shape.len())))?;
 
-        Some(Typical {
-            complete,
-            shape,
-            count,
-        })
+        Some(Typical { complete, shape, count })
     }
 }
 
@@ -184,13 +179,7 @@ pub(crate) mod tests {
         let profile = profile(&text);
         assert_eq!(
             profile.counts(),
-            Counts {
-                samples: 6,
-                complete: 2,
-                frames: 9,
-                unknown: 1,
-                deepest: 3
-            }
+            Counts { samples: 6, complete: 2, frames: 9, unknown: 1, deepest: 3 }
         );
         assert_eq!(profile.counts().permille(), 333);
     }
@@ -207,10 +196,7 @@ pub(crate) mod tests {
         ]
         .concat();
         let profile = profile(&text);
-        assert_eq!(
-            (profile.counts().samples, profile.counts().complete),
-            (4, 1)
-        );
+        assert_eq!((profile.counts().samples, profile.counts().complete), (4, 1));
         assert_eq!(profile.ends(), [(Some(("_start", "/usr/bin/lua")), 3)]);
         let typical = profile.typical_in("f").unwrap();
         assert_eq!((typical.count, typical.complete), (3, false));
@@ -218,35 +204,18 @@ pub(crate) mod tests {
 
     #[test]
     fn shares_are_rounded_down() {
-        let counts = |complete| Counts {
-            samples: 3000,
-            complete,
-            frames: 0,
-            unknown: 0,
-            deepest: 0,
-        };
+        let counts =
+            |complete| Counts { samples: 3000, complete, frames: 0, unknown: 0, deepest: 0 };
         assert_eq!(counts(2999).permille(), 999);
         assert_eq!(counts(3000).permille(), 1000);
     }
 
     #[test]
     fn ends_by_frequency() {
-        let text = samples(&[
-            &["f", "g"],
-            &["f", "_start"],
-            &[],
-            &["g"],
-            &["h"],
-            &["f", "g"],
-            &[],
-        ]);
+        let text = samples(&[&["f", "g"], &["f", "_start"], &[], &["g"], &["h"], &["f", "g"], &[]]);
         assert_eq!(
             profile(&text).ends(),
-            [
-                (Some(("g", "/usr/bin/lua")), 3),
-                (None, 2),
-                (Some(("h", "/usr/bin/lua")), 1)
-            ]
+            [(Some(("g", "/usr/bin/lua")), 3), (None, 2), (Some(("h", "/usr/bin/lua")), 1)]
         );
     }
 
@@ -267,11 +236,8 @@ pub(crate) mod tests {
 
     #[test]
     fn typical_is_of_median_depth_if_no_two_are_alike() {
-        let text = samples(&[
-            &["a", "b", "c", "_start"],
-            &["f", "_start"],
-            &["g", "main", "_start"],
-        ]);
+        let text =
+            samples(&[&["a", "b", "c", "_start"], &["f", "_start"], &["g", "main", "_start"]]);
         let typical = profile(&text).typical().unwrap();
         assert_eq!(typical.shape, ["g", "main", "_start"]);
         assert_eq!((typical.count, typical.complete), (1, true));

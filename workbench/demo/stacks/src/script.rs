@@ -81,12 +81,7 @@ pub fn parse(text: &str) -> Result<Vec<Sample<'_>>> {
             }
             frames.push(frame(line).ok_or_else(|| anyhow!("line {n} is not a frame: '{line}'"))?);
         }
-        samples.push(Sample {
-            comm,
-            user: user_part(frames),
-            end,
-            text: block,
-        });
+        samples.push(Sample { comm, user: user_part(frames), end, text: block });
     }
     Ok(samples)
 }
@@ -215,16 +210,9 @@ lua   123  2361.472260:    1000000 cpu-clock:
         assert_eq!(symbols(&samples[0]), ["__munmap", "_start"]);
         assert_eq!(
             samples[0].user[0],
-            Frame {
-                address: 0x434552,
-                symbol: "__munmap",
-                object: "/usr/bin/lua"
-            }
+            Frame { address: 0x434552, symbol: "__munmap", object: "/usr/bin/lua" }
         );
-        assert_eq!(
-            samples[0].text,
-            text.trim_end_matches('\n').to_owned() + "\n"
-        );
+        assert_eq!(samples[0].text, text.trim_end_matches('\n').to_owned() + "\n");
     }
 
     #[test]
@@ -266,10 +254,7 @@ lua 1 2.3: 1 cpu-clock:
 \t          418a96 [unknown] (/usr/bin/lua)
 ";
         let samples = parse(text).unwrap();
-        assert_eq!(
-            symbols(&samples[0]),
-            ["luaV_execute", UNKNOWN, UNKNOWN, UNKNOWN]
-        );
+        assert_eq!(symbols(&samples[0]), ["luaV_execute", UNKNOWN, UNKNOWN, UNKNOWN]);
         assert_eq!(samples[0].user[3].object, "/usr/bin/lua");
     }
 

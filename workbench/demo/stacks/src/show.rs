@@ -30,10 +30,7 @@ pub fn report(headings: &[String; 2], before: &Profile<'_>, after: &Profile<'_>)
         &stack(&headings[1], typical.as_ref()),
     );
     out.push('\n');
-    table(
-        &mut out,
-        &[("before", &counts_before), ("after", &counts_after)],
-    );
+    table(&mut out, &[("before", &counts_before), ("after", &counts_after)]);
     out.push('\n');
     side_by_side(&mut out, &ends("before", before), &ends("after", after));
     out.push('\n');
@@ -53,23 +50,13 @@ fn percent(counts: &Counts) -> String {
 
 /// A heading and the frames of a stack, abbreviated in the middle.
 fn stack(heading: &str, typical: Option<&Typical<'_>>) -> Vec<String> {
-    let Some(Typical {
-        shape,
-        count,
-        complete,
-    }) = typical
-    else {
+    let Some(Typical { shape, count, complete }) = typical else {
         return vec![heading.to_owned(), "(no sample has user frames)".to_owned()];
     };
     let depth = shape.len();
-    let mut lines = vec![
-        format!("{heading}: {depth} frames, {count} samples alike"),
-        "-".repeat(COLUMN),
-    ];
-    let frames: Vec<_> = (1..)
-        .zip(shape)
-        .map(|(n, symbol)| format!("{n:3} {symbol}"))
-        .collect();
+    let mut lines =
+        vec![format!("{heading}: {depth} frames, {count} samples alike"), "-".repeat(COLUMN)];
+    let frames: Vec<_> = (1..).zip(shape).map(|(n, symbol)| format!("{n:3} {symbol}")).collect();
 
     // As long as what would stand for a single frame is no shorter than it.
     if depth <= TOP + 1 + BOTTOM {
@@ -96,15 +83,7 @@ fn table(out: &mut String, rows: &[(&str, &Counts)]) {
         out.push('\n');
     };
 
-    row([
-        "",
-        "samples",
-        "complete",
-        "share",
-        "mean depth",
-        "max depth",
-        "unknown",
-    ]);
+    row(["", "samples", "complete", "share", "mean depth", "max depth", "unknown"]);
     for (name, counts) in rows {
         let unknown = counts.unknown as f64 * 100.0 / counts.frames.max(1) as f64;
         let mean = counts.frames as f64 / counts.samples.max(1) as f64;
@@ -190,10 +169,7 @@ mod tests {
 
     #[test]
     fn stacks_stand_side_by_side() {
-        let report = report_of(
-            &[&["g"], &["g"], &["f", "[unknown]"]],
-            &[&["f", "main", "_start"]],
-        );
+        let report = report_of(&[&["g"], &["g"], &["f", "[unknown]"]], &[&["f", "main", "_start"]]);
         let lines: Vec<_> = report.lines().collect();
         let row = |left: &str, right: &str| format!("{left:48} | {right}");
         assert_eq!(lines[2], row("  1 f", "  1 f"));

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One lookup in bytes that change while they are read.
+//! One lookup in a table that changes between reads.
 
 use super::input::{Input, Target};
 use crate::check;
 use crate::parse::{eh_frame, sframe};
 
-/// What happens at each read: see `Behaviour::Script`.
+/// The script of the reads: see `Behaviour::Script`.
 struct Changing<'a>(&'a [u8]);
 
 impl Target for Changing<'_> {
     fn run<A: sframe::Abi + eh_frame::Abi>(&self, input: &Input<'_>) {
-        // Anything may be found.
+        // Each result is allowed.
         let memory = input.memory(self.0);
         check::sframe::<A>(&memory, input.base, input.pc, input.units);
     }
 }
 
-/// Looks an address up in bytes that change while they are read.
+/// Looks an address up in a table that changes between reads.
 ///
-/// The length of the script, of two bytes, and the script stand before the table's bytes.
-pub fn changing(data: &[u8]) {
+/// The length of the script (two bytes) and the script precede the table's bytes.
+pub(crate) fn changing(data: &[u8]) {
     if let Some(input) = Input::new(data)
         && let Some((script, input)) = input.script()
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One lookup in `.eh_frame`, which may change while it is read.
+//! One lookup in `.eh_frame`, which may change between reads.
 
 use super::input::{Input, Target};
 use crate::check;
@@ -8,10 +8,10 @@ use crate::memory::Memory;
 use crate::parse::eh_frame::{Abi, Header};
 use crate::parse::{Budget, Error, Rule, sframe};
 
-/// What a lookup may cost: a table that repeats itself uses up any budget.
+/// The largest budget. A lookup in a table that repeats its bytes takes all of any budget.
 const MOST: u32 = 27 * 1024;
 
-/// What happens at each read, and where the index is.
+/// The script of the reads, and the place of the index.
 struct Lookup<'a> {
     script: &'a [u8],
     place: u16,
@@ -27,9 +27,7 @@ impl Target for Lookup<'_> {
 
 impl Lookup<'_> {
     fn look<A: Abi>(&self, input: &Input<'_>) -> Result<Rule, Error> {
-        let &Input {
-            base, pc, units, ..
-        } = input;
+        let &Input { base, pc, units, .. } = input;
         let memory = Memory::scripted(input.table, input.len, input.repeats, self.script);
         // The frame pointer, or another register in its place.
         let tracked = [A::FP, 3, 12][(pc % 3) as usize];
@@ -43,7 +41,7 @@ impl Lookup<'_> {
     }
 }
 
-/// Looks other addresses up, with what the first has found in the CIE; it may have changed.
+/// Looks other addresses up, with the CIE of the first lookup. The CIE may have changed since.
 fn look_on<A: Abi>(input: &Input<'_>, memory: &Memory<'_>, header: &Header<A>) {
     let mut known = None;
 
@@ -60,11 +58,11 @@ fn look_on<A: Abi>(input: &Input<'_>, memory: &Memory<'_>, header: &Header<A>) {
     }
 }
 
-/// Looks an address up in a table that changes while it is read.
+/// Looks an address up in a table that changes between reads.
 ///
-/// The length of the script and the place of the index, of two bytes each, and the script stand
-/// before the table's bytes.
-pub fn eh_frame(data: &[u8]) {
+/// The length of the script and the place of the index (two bytes each) and the script precede the
+/// table's bytes.
+pub(crate) fn eh_frame(data: &[u8]) {
     if let Some(input) = Input::new(data)
         && let Some((len, rest)) = input.table.split_first_chunk()
         && let Some((place, rest)) = rest.split_first_chunk()

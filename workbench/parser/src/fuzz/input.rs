@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the bytes of an input mean.
+//! The meaning of an input's bytes.
 
 use crate::memory::Memory;
 use crate::parse::{AArch64, Amd64, S390x, eh_frame, sframe};
 
-/// Units that any lookup can pay from.
+/// A budget that is enough for any lookup.
 pub(crate) const ENOUGH: u32 = 1_000_000;
 
-/// A table, and what is asked of it.
+/// A table, and the lookup in it.
 ///
 /// From the first byte:
 ///
@@ -21,8 +21,8 @@ pub(crate) const ENOUGH: u32 = 1_000_000;
 ///             the table's bytes
 /// ```
 ///
-/// All numbers have their least significant byte first. Zeros ask nothing unusual, so that a
-/// change in one place leaves the others with a meaning.
+/// All numbers have their least significant byte first. Zeros stand for the usual case, so a change
+/// of one field leaves the other fields as they are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a> {
     pub(crate) architecture: u8,
@@ -34,7 +34,7 @@ pub(crate) struct Input<'a> {
     pub(crate) table: &'a [u8],
 }
 
-/// What a target does with an input, once the architecture is known.
+/// The work of a target for an architecture.
 pub(crate) trait Target {
     fn run<A: sframe::Abi + eh_frame::Abi>(&self, input: &Input<'_>);
 }
@@ -59,12 +59,12 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// The table, which changes while it is read as `script` says.
+    /// The table, which changes between reads as `script` says.
     pub(crate) fn memory(&self, script: &'a [u8]) -> Memory<'a> {
         Memory::scripted(self.table, self.len, self.repeats, script)
     }
 
-    /// Takes a script off the front of the table: its length, of two bytes, and its bytes.
+    /// Splits a script off the front of the table. Two bytes say its length.
     pub(crate) fn script(self) -> Option<(&'a [u8], Self)> {
         let (len, rest) = self.table.split_first_chunk()?;
         let (script, table) = rest.split_at_checked(u16::from_le_bytes(*len).into())?;
@@ -72,7 +72,8 @@ impl<'a> Input<'a> {
         Some((script, self.with_table(table)))
     }
 
-    /// The same input with another table of the same length relative to its bytes.
+    /// The same input with another table. The table stays longer or shorter than its bytes by the
+    /// same number.
     pub(crate) fn with_table(mut self, table: &'a [u8]) -> Self {
         let dropped = self.table.len().saturating_sub(table.len()) as u64;
 
@@ -81,7 +82,7 @@ impl<'a> Input<'a> {
         self
     }
 
-    /// Whether the table is longer than what can be read of it.
+    /// Whether a part of the table is unreadable.
     pub(crate) fn has_hole(&self) -> bool {
         self.len > self.table.len() as u64 && (!self.repeats || self.table.is_empty())
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One lookup in any bytes.
+//! One lookup in arbitrary bytes.
 
 use super::input::{Input, Target};
 use crate::check;
@@ -17,8 +17,7 @@ impl Target for Lookup {
     }
 }
 
-/// Looks an address up in any bytes.
-pub fn lookup(data: &[u8]) {
+pub(crate) fn lookup(data: &[u8]) {
     if let Some(input) = Input::new(data) {
         input.run(&Lookup);
     }

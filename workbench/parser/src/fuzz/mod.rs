@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Searches for tables, and for ELF headers, that the kernel's parser cannot take.
+//! Fuzz targets. Each turns bytes into a table or an ELF file, and a lookup in it.
 //!
-//! Each target turns arbitrary bytes into a table and what is asked of it, asks, and panics if the
-//! answer breaks a promise. libFuzzer makes up the bytes, and keeps those that reach new code.
+//! A target panics if the answer breaks a promise. libFuzzer generates the bytes, and keeps inputs
+//! that reach new code.
 
 mod changing;
 mod eh_frame;
@@ -12,8 +12,14 @@ mod input;
 mod lookup;
 mod mutate;
 
-pub use changing::changing;
-pub use eh_frame::eh_frame;
-pub use elf::elf;
-pub use lookup::lookup;
-pub use mutate::mutate;
+/// The target of this name.
+pub fn target(name: &str) -> Option<fn(&[u8])> {
+    Some(match name {
+        "changing" => changing::changing,
+        "eh_frame" => eh_frame::eh_frame,
+        "elf" => elf::elf,
+        "lookup" => lookup::lookup,
+        "mutate" => mutate::mutate,
+        _ => return None,
+    })
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whole tables: searching and listing agree.
+//! Whole tables: searches and the listing agree.
 
 use super::input::{ENOUGH, Input, Target};
 use crate::check;
@@ -9,9 +9,9 @@ use crate::memory::Memory;
 use crate::parse::sframe::{Abi, Header};
 use crate::parse::{Budget, Error, Rule, eh_frame};
 
-/// What listing a table may cost; nothing is compared in one that costs more.
+/// The budget of a listing. A table whose listing costs more is not compared.
 const UNITS: u32 = 2000;
-/// How many functions that share a start a search looks at, behind the last one.
+/// The number of functions before the last one at the same start that a search looks at.
 const EQUALS: usize = 8;
 
 /// Reads a function and all its rows, and checks them.
@@ -28,10 +28,7 @@ fn listed<A: Abi>(
     let limit = function.block.map_or(function.size.max(1), u32::from);
 
     assert!(function.start.checked_add(function.size.into()).is_some());
-    assert!(
-        (units - budget.left()) as usize > rows.len(),
-        "not paid for"
-    );
+    assert!((units - budget.left()) as usize > rows.len(), "not paid for");
     assert!(rows.is_sorted_by(|one, next| one.start < next.start));
     assert!(rows.iter().all(|row| row.start < limit));
     Some(function)
@@ -52,7 +49,7 @@ impl Function {
         }
     }
 
-    /// Where the rule may change: both sides of each place, in the first block and the last one.
+    /// The offsets where the rule may change, and those before, in the first and the last block.
     fn places(&self) -> impl Iterator<Item = u64> {
         let size = u64::from(self.size);
         let end = size.saturating_sub(1);
@@ -66,22 +63,22 @@ impl Function {
     }
 }
 
-/// Lists a table; none if it has an error anywhere, or is not sorted.
+/// Lists a table, unless a part of it is malformed or it is not sorted.
 fn list<A: Abi>(header: &Header<A>, memory: &Memory<'_>, base: u64) -> Option<Vec<Function>> {
     let mut budget = Budget::new(UNITS);
     let behind = header.function(memory, base, header.functions(), &mut budget);
     assert!(matches!(behind, Err(Error::NotFound)), "one too many");
 
-    let listed: Option<Vec<_>> = (0..header.functions())
-        .map(|nth| listed(header, memory, base, nth, &mut budget))
-        .collect();
+    let listed: Option<Vec<_>> =
+        (0..header.functions()).map(|nth| listed(header, memory, base, nth, &mut budget)).collect();
 
     listed.filter(|all| all.is_sorted_by_key(|function| function.start))
 }
 
-/// Whether a search sees the first of `functions`, and where the next one starts behind it.
+/// The start of the next function, if a search finds the first of `functions`.
 ///
-/// Of functions that share a start it sees the last one that is not empty, if that is near.
+/// If functions share a start, a search finds the last one that is not empty, unless more than
+/// `EQUALS` follow it.
 fn visible(functions: &[Function]) -> Option<u64> {
     let (first, rest) = functions.split_first()?;
     let start = first.start;
@@ -95,12 +92,12 @@ fn visible(functions: &[Function]) -> Option<u64> {
 struct Mutate;
 
 impl Mutate {
-    /// A lookup with enough units.
+    /// A lookup with a budget that is enough.
     fn rule<A: Abi>(input: &Input<'_>, pc: u64) -> Result<Rule, Error> {
         check::sframe::<A>(&input.memory(&[]), input.base, pc, ENOUGH).result
     }
 
-    /// Each function that a search sees has the rules that are listed, and none around.
+    /// Compares the rules of each function that a search finds with the listed ones.
     fn compare<A: Abi>(input: &Input<'_>, all: &[Function]) {
         for nth in 0..all.len() {
             let Some(next) = visible(&all[nth..]) else {
@@ -111,7 +108,8 @@ impl Mutate {
                 let pc = listed.start.saturating_add(offset);
                 if pc < next {
                     let found = Self::rule::<A>(input, pc);
-                    // A search may read blocks that reach further than those of a listing.
+                    // A search reads larger pieces than a listing, so it may touch the unreadable
+                    // part.
                     if found != Err(Error::Fault) || !input.has_hole() {
                         assert_eq!(found, listed.rule(offset), "at {pc:#x}, function {nth}");
                     }
@@ -132,7 +130,7 @@ impl Target for Mutate {
         };
         let _ = Self::rule::<A>(input, input.pc);
 
-        // Near functions, whether or not others are malformed.
+        // Other functions of the table may be malformed.
         let distance = input.pc.wrapping_sub(input.base) & 0xff;
         let mut budget = Budget::new(UNITS);
         for nth in (0..header.functions()).take(16) {
@@ -149,8 +147,8 @@ impl Target for Mutate {
     }
 }
 
-/// Lists a table, and looks up what was listed.
-pub fn mutate(data: &[u8]) {
+/// Lists a table, and looks each listed function up.
+pub(crate) fn mutate(data: &[u8]) {
     if let Some(input) = Input::new(data) {
         input.run(&Mutate);
     }

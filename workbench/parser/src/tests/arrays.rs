@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The search in sorted arrays, which is the kernel's, in C.
+//! The kernel's search in sorted arrays, which is in C.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use crate::parse::{Array, Element, Fault, Lost, Reader};
 use crate::search;
 use crate::vectors::{ARRAYS, Search};
 
-/// In the memory of a reader, and in that of the kernel.
+/// Searches by a reader, and in a slice. Both must find the same.
 fn search_both(bytes: &[u8], array: &Array, key: u64) -> Result<Element, Lost> {
     let found = search::in_reader(&Memory::new(bytes), array, key);
 
@@ -24,45 +24,31 @@ fn search_both(bytes: &[u8], array: &Array, key: u64) -> Result<Element, Lost> {
 
 #[test]
 fn vectors() {
-    for Search {
-        bytes,
-        array,
-        lookups,
-    } in ARRAYS
-    {
+    for Search { bytes, array, lookups } in ARRAYS {
         for (key, expected) in *lookups {
             assert_eq!(search_both(bytes, array, *key), *expected, "{array:?}");
         }
     }
 }
 
-/// A read that fails is the last one, and is never taken for anything else.
+/// A search ends at a failed read, and returns a fault.
 #[test]
 fn faults() {
-    for Search {
-        bytes,
-        array,
-        lookups,
-    } in ARRAYS
-    {
+    for Search { bytes, array, lookups } in ARRAYS {
         for (key, expected) in *lookups {
             let steady = Memory::new(bytes);
             let _ = search::in_reader(&steady, array, *key);
             for nth in 0..=steady.reads() {
                 let memory = Memory::behaving(bytes, Behaviour::FaultAt(nth), *key);
                 let found = search::in_reader(&memory, array, *key);
-                let expected = if nth < steady.reads() {
-                    &Err(Lost::Fault)
-                } else {
-                    expected
-                };
+                let expected = if nth < steady.reads() { &Err(Lost::Fault) } else { expected };
                 assert_eq!(found, *expected, "read {nth} of {array:?}");
             }
         }
     }
 }
 
-/// What is not all there is not searched as if it were.
+/// A search in an array beyond the end of the bytes returns a fault.
 #[test]
 fn beyond_the_end() {
     for Search { bytes, array, .. } in ARRAYS {
@@ -75,7 +61,7 @@ fn beyond_the_end() {
     }
 }
 
-/// An array that nobody could keep in memory: element n has the offset 2 n.
+/// The longest array. It is not in memory: element n has the offset 2 n.
 struct Endless {
     reads: Cell<u32>,
 }
@@ -99,7 +85,7 @@ impl Reader for Endless {
     }
 }
 
-/// The longest array there can be costs 32 reads, and two for what stands beside the offset.
+/// A search in the longest array takes 32 reads, and two more for the rest of the element.
 #[test]
 fn longest() {
     let array = Array {
@@ -115,9 +101,7 @@ fn longest() {
 
     for nth in [0, 1, 2, last / 2, last - 1, last].into_iter().chain(picks) {
         for odd in [0, 1] {
-            let endless = Endless {
-                reads: Cell::new(0),
-            };
+            let endless = Endless { reads: Cell::new(0) };
             let start = 0x1000 + 2 * u64::from(nth);
             let found = endless.bisect(&array, start + odd);
             let rest = [0x0808_0808, 0x0c0c_0c0c];
@@ -127,7 +111,7 @@ fn longest() {
     }
 }
 
-/// A reader whose table nobody may read.
+/// A reader that panics at each read.
 struct Forbidden;
 
 impl Reader for Forbidden {
@@ -140,7 +124,7 @@ impl Reader for Forbidden {
     }
 }
 
-/// A test that fails inside a read says so: the panic gets through C, and the next search works.
+/// A panic inside a read passes through the C code, and the next search works.
 #[test]
 fn panics() {
     let Search { bytes, array, .. } = &ARRAYS[0];
@@ -154,7 +138,7 @@ fn panics() {
 proptest! {
     #![proptest_config(cases(2000))]
 
-    /// Of each kind of array, the last element at or below the key is found.
+    /// A search in any kind of array finds the last element at or below the key.
     #[test]
     fn any_array(
         mut starts in vec(any::<i32>(), 0..50),
@@ -173,7 +157,7 @@ proptest! {
             bytes.extend(part);
         };
 
-        // So that no offset of four bytes overflows.
+        // Otherwise an offset of four bytes could overflow.
         starts.iter_mut().for_each(|start| *start /= 2);
         starts.sort_unstable();
         for (nth, start) in starts.iter().enumerate() {
@@ -208,7 +192,7 @@ proptest! {
         }
     }
 
-    /// Nothing is assumed of an array's bytes: each search ends, with an element or without.
+    /// A search in arbitrary bytes ends, with or without an element.
     #[test]
     fn any_bytes(
         bytes in vec(any::<u8>(), 64),

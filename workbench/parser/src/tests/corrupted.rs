@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Every corruption of one byte, of the vectors' tables and of what is read.
+//! Each change of one byte in the vectors' tables.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::memory::Memory;
 use crate::parse::{Error, Rule};
 use crate::vectors::{TABLES, Table};
 
-/// Where answers change in a table, and the ends of the address space.
+/// The addresses where answers change in a table, and the ends of the address space.
 fn addresses(table: &Table) -> BTreeSet<u64> {
     let decoded = decode(table.arch, table.bytes, table.base).expect(table.name);
     let mut addresses = BTreeSet::from([1, table.base, u64::MAX - 1]);
@@ -19,7 +19,7 @@ fn addresses(table: &Table) -> BTreeSet<u64> {
     addresses
 }
 
-/// What `bytes` say instead of `table`, at these addresses.
+/// The answers of `bytes`, in place of `table`, at these addresses.
 fn answers<'a>(
     table: &'a Table,
     bytes: &'a [u8],
@@ -30,8 +30,7 @@ fn answers<'a>(
     addresses.iter().map(answer)
 }
 
-/// No corruption does harm; one that leaves the table well-formed changes the answers to those
-/// that it now has.
+/// A change breaks no promise. If the table stays well-formed, the parser gives its new answers.
 fn every_byte_of(table: &Table) {
     let (mut good, mut different, mut malformed) = (0, 0, 0);
     let addresses = addresses(table);
@@ -56,12 +55,9 @@ fn every_byte_of(table: &Table) {
             }
         }
     }
-    // Not a test if all of the tables were malformed, or none.
+    // Enough changed tables must be well-formed, differ, and be malformed.
     let counts = (good, different, malformed);
-    assert!(
-        good > 5_000 && different > 20_000 && malformed > 400_000,
-        "{counts:?}"
-    );
+    assert!(good > 5_000 && different > 20_000 && malformed > 400_000, "{counts:?}");
 }
 
 #[test]
@@ -81,8 +77,7 @@ fn every_byte_of_other_architectures() {
     }
 }
 
-/// What the lookups yield is not what stands in the vectors by chance: each byte of a function's
-/// rows makes a difference somewhere.
+/// Each byte of the rows affects an answer, so the vectors test each of them.
 #[test]
 fn every_byte_of_rows_counts() {
     for table in TABLES {

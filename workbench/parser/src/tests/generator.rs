@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Arbitrary well-formed tables, together with what they mean.
+//! Arbitrary well-formed tables, and their meaning.
 //!
-//! A plan is what proptest makes up, and makes smaller when a test fails; all plans are good ones.
-//! [`Plan::build`] writes the bytes and, next to them and without looking at them, the meaning.
+//! proptest generates a plan, and shrinks it when a test fails. Each plan is good. [`Plan::build`]
+//! makes the bytes and the meaning of a plan, independently of each other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,30 +30,29 @@ pub(super) struct Built {
     pub(super) rows_len: Vec<usize>,
 }
 
-/// A table to be written.
+/// The plan of a table.
 #[derive(Clone, Debug)]
 struct Plan {
     arch: Arch,
     base: u64,
     text: Text,
     pc_relative: bool,
-    /// Whether the header says how many rows there are.
+    /// Whether the header has the number of rows, or 0.
     counted: bool,
     aux: Vec<u8>,
-    /// Bytes before, between and after the index and the rows.
+    /// Unused bytes before, between and after the index and the rows.
     gaps: [Vec<u8>; 3],
     rows_first: bool,
-    /// Whether functions with the same bytes of rows have them together.
+    /// Whether functions with equal rows share them.
     shared: bool,
     functions: Vec<Planned>,
 }
 
-/// Where the first function is.
+/// The place of the first function.
 #[derive(Clone, Copy, Debug)]
 enum Text {
-    /// At an address.
     At(u64),
-    /// As high as the last one's end allows.
+    /// As high as possible: the last function ends at the end of the address space.
     Top,
 }
 
@@ -64,36 +63,36 @@ struct Planned {
     block: Option<u8>,
     flexible: bool,
     signal: bool,
-    /// Whether signed return addresses are so with key B.
+    /// Whether signed return addresses have key B.
     key_b: bool,
-    /// Bytes of a row's start.
+    /// The number of bytes of a row's start.
     width: u8,
-    /// Bytes before the attribute that belong to nothing.
+    /// The number of unused bytes before the attribute.
     slack: u8,
-    /// Rows stand in this order.
+    /// The rank of the rows among those of all functions.
     order: u16,
     rows: Vec<PlannedRow>,
 }
 
-/// Where a function is.
+/// The place of a function.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// So many bytes after the end of those before.
+    /// This many bytes behind all functions before it.
     After(u32),
-    /// Where the one before starts.
+    /// At the start of the function before it.
     Same,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct PlannedRow {
-    /// To be taken modulo what is possible.
+    /// Taken modulo the largest possible start.
     start: u32,
-    /// Bytes of a data word; more if the words need them.
+    /// The number of bytes of a data word, unless the words need more.
     width: u8,
     rule: PlannedRule,
 }
 
-/// The most empty functions that may follow a function at its start.
+/// The largest number of empty functions at the start of another function.
 const MOST_EMPTY: usize = 8;
 
 fn width() -> impl Strategy<Value = u8> {
@@ -135,11 +134,7 @@ fn function() -> impl Strategy<Value = Planned> {
 
     (
         (place, size, proptest::option::weighted(0.2, 1..=u8::MAX)),
-        (
-            prop::bool::weighted(0.4),
-            prop::bool::weighted(0.2),
-            any::<bool>(),
-        ),
+        (prop::bool::weighted(0.4), prop::bool::weighted(0.2), any::<bool>()),
         (width(), slack, any::<u16>()),
         (from_start, rows),
     )
@@ -153,18 +148,7 @@ fn function() -> impl Strategy<Value = Planned> {
                 if let Some(first) = rows.first_mut().filter(|_| from_start) {
                     first.start = 0;
                 }
-                Planned {
-                    place,
-                    size,
-                    block,
-                    flexible,
-                    signal,
-                    key_b,
-                    width,
-                    slack,
-                    order,
-                    rows,
-                }
+                Planned { place, size, block, flexible, signal, key_b, width, slack, order, rows }
             },
         )
 }
@@ -230,7 +214,7 @@ pub(super) fn preamble(arch: Arch, flags: u8, aux_len: u8) -> Vec<u8> {
 }
 
 impl Planned {
-    /// The rows in order, each start once.
+    /// The rows in the order of their starts, without duplicates.
     fn rows(&self) -> BTreeMap<u32, PlannedRow> {
         let limit = self.block.map_or(self.size.max(1), u32::from);
         let limit = match self.width {
@@ -239,10 +223,7 @@ impl Planned {
             _ => limit,
         };
 
-        self.rows
-            .iter()
-            .map(|row| (row.start % limit, *row))
-            .collect()
+        self.rows.iter().map(|row| (row.start % limit, *row)).collect()
     }
 
     /// The bytes of the attribute and rows.
@@ -263,12 +244,10 @@ impl Planned {
         bytes
     }
 
-    /// What it means, at its address.
+    /// The meaning of the function at this start.
     fn function(&self, arch: Arch, start: u64) -> Function {
         let rule = |row: PlannedRow| {
-            row.rule
-                .meaning(arch, self.flexible, self.key_b)
-                .with_signal(self.signal)
+            row.rule.meaning(arch, self.flexible, self.key_b).with_signal(self.signal)
         };
 
         Function {
@@ -284,17 +263,14 @@ impl Planned {
             rows: self
                 .rows()
                 .into_iter()
-                .map(|(start, row)| Row {
-                    start,
-                    rule: rule(row),
-                })
+                .map(|(start, row)| Row { start, rule: rule(row) })
                 .collect(),
         }
     }
 }
 
 impl Plan {
-    /// The functions' starts, the first being 0, and the last one's end.
+    /// The starts of functions from the first one on, and the end of the last one.
     fn starts(&self) -> (Vec<u64>, u64) {
         let mut starts: Vec<u64> = Vec::new();
         let (mut end, mut empty) = (0, 0);
@@ -320,7 +296,7 @@ impl Plan {
         (starts, end)
     }
 
-    /// The rows' bytes, and where in them each function's are.
+    /// The bytes of all rows, and the place of each function's rows.
     fn rows(&self, bodies: &[Vec<u8>]) -> (Vec<u8>, Vec<u32>) {
         let mut order: Vec<usize> = (0..bodies.len()).collect();
         let mut places = vec![0; bodies.len()];
@@ -343,16 +319,13 @@ impl Plan {
 
     fn build(&self) -> Built {
         let (starts, end) = self.starts();
-        // Starts are at most 2^63 from the table, for their offsets are signed.
+        // The offset of a start is signed, so a start is at most 2^63 from the table.
         let (base, text) = match self.text {
             Text::At(text) => (self.base, text),
             Text::Top => (self.base | 1 << 63, u64::MAX - end),
         };
-        let bodies: Vec<_> = self
-            .functions
-            .iter()
-            .map(|planned| planned.write(self.arch))
-            .collect();
+        let bodies: Vec<_> =
+            self.functions.iter().map(|planned| planned.write(self.arch)).collect();
         let (rows, places) = self.rows(&bodies);
 
         let header_len = 28 + self.aux.len();
@@ -367,11 +340,7 @@ impl Plan {
 
         let mut index = Vec::new();
         for ((start, planned), place) in starts.iter().zip(&self.functions).zip(places) {
-            let field = if self.pc_relative {
-                index_at + index.len()
-            } else {
-                0
-            };
+            let field = if self.pc_relative { index_at + index.len() } else { 0 };
             let offset = (text + start).wrapping_sub(base + field as u64);
             index.extend(to_bytes(self.arch, offset, 8));
             index.extend(to_bytes(self.arch, planned.size.into(), 4));
@@ -380,11 +349,7 @@ impl Plan {
 
         let flags = 1 | u8::from(self.pc_relative) << 2;
         let mut bytes = preamble(self.arch, flags, self.aux.len() as u8);
-        let count: usize = self
-            .functions
-            .iter()
-            .map(|planned| planned.rows().len())
-            .sum();
+        let count: usize = self.functions.iter().map(|planned| planned.rows().len()).sum();
         for number in [
             starts.len(),
             if self.counted { count } else { 0 },
@@ -394,11 +359,8 @@ impl Plan {
         ] {
             bytes.extend(to_bytes(self.arch, number as u64, 4));
         }
-        let parts = if self.rows_first {
-            [&rows, between, &index]
-        } else {
-            [&index, between, &rows]
-        };
+        let parts =
+            if self.rows_first { [&rows, between, &index] } else { [&index, between, &rows] };
         bytes.extend(&self.aux);
         bytes.extend(before);
         bytes.extend(parts.into_iter().flatten());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Properties of lookups in arbitrary and mutated tables: they do no harm, and end.
+//! Properties of lookups in arbitrary and mutated tables: each ends, and breaks no promise.
 //!
-//! [`lookup`] and [`Memory`] check the bounds of what is read, how much, and the budget.
+//! [`lookup`] and [`Memory`] check the places and number of reads, and the budget.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,17 +18,13 @@ use crate::vectors::{Arch, TABLES};
 /// A change of a table.
 #[derive(Clone, Debug)]
 pub(super) enum Mutation {
-    /// Flips a bit.
     Flip(Index, u8),
-    /// Sets a byte.
     Set(Index, u8),
-    /// Sets four bytes that stand as numbers do in the header and the index.
+    /// Sets four aligned bytes, as numbers in the header and the index are.
     Number(Index, u32),
-    /// Cuts the end off.
     Truncate(Index),
-    /// Repeats what is in one place in another one.
+    /// Copies bytes from one place to another one.
     Splice(Index, Index, usize),
-    /// Takes bytes out.
     Remove(Index, usize),
 }
 
@@ -51,7 +47,7 @@ pub(super) fn mutation() -> impl Strategy<Value = Mutation> {
 }
 
 impl Mutation {
-    /// Changes `bytes`, from byte `first` on.
+    /// Changes `bytes`, but not before byte `first`.
     fn apply(&self, bytes: &mut Vec<u8>, first: usize) {
         let len = bytes.len();
         if len <= first {
@@ -84,14 +80,14 @@ impl Mutation {
     }
 }
 
-/// Applies mutations; a header that is spared lets the others be met.
+/// Applies mutations. If the header is spared, lookups get to the other parts.
 pub(super) fn mutate(bytes: &mut Vec<u8>, spare_header: bool, mutations: &[Mutation]) {
     for mutation in mutations {
         mutation.apply(bytes, if spare_header { 28 } else { 0 });
     }
 }
 
-/// Looks up `picks` and, if `bytes` happens to be well-formed, all that matters.
+/// Looks up `picks`. If `bytes` are well-formed, also compares all answers with the linear reader.
 fn survive(arch: Arch, bytes: &[u8], base: u64, picks: &[u64]) {
     for pc in picks {
         for units in [ENOUGH, *pc as u32 % 64] {
@@ -107,16 +103,14 @@ fn survive(arch: Arch, bytes: &[u8], base: u64, picks: &[u64]) {
     }
 }
 
-/// Addresses at which `built` has something to say, and others.
+/// The starts of functions, addresses near them, and `any`.
 fn picks(built: &Built, any: &[u64]) -> Vec<u64> {
     let starts = built.table.functions.iter().map(|function| function.start);
     let mut picks: Vec<u64> = starts.clone().collect();
 
     picks.extend(any);
     picks.extend(
-        starts
-            .zip(any.iter().cycle())
-            .map(|(start, pick)| start.saturating_add(pick % 0x200)),
+        starts.zip(any.iter().cycle()).map(|(start, pick)| start.saturating_add(pick % 0x200)),
     );
     picks
 }
@@ -124,7 +118,7 @@ fn picks(built: &Built, any: &[u64]) -> Vec<u64> {
 proptest! {
     #![proptest_config(cases(2000))]
 
-    /// Bytes that mean nothing.
+    /// Arbitrary bytes.
     #[test]
     fn bytes(
         bytes in vec(any::<u8>(), 0..400),
@@ -135,7 +129,7 @@ proptest! {
         survive(arch, &bytes, base, &picks);
     }
 
-    /// Bytes that mean nothing, after a header that promises functions.
+    /// Arbitrary bytes behind a header that has functions.
     #[test]
     fn bytes_after_a_header(
         mut rest in vec(any::<u8>(), 0..600),
@@ -153,7 +147,7 @@ proptest! {
             table.extend(to_bytes(arch, number, 4));
         }
         if tame {
-            // All entries start at the base, and have rows near to the start of the rows.
+            // All functions start at the base, and their rows are near the first ones.
             for entry in rest.chunks_exact_mut(16).take(functions as usize) {
                 let near = u64::from(entry[12]);
                 entry[..8].fill(0);
@@ -201,7 +195,7 @@ proptest! {
         survive(built.arch, &bytes, built.base, &picks(&built, &any));
     }
 
-    /// The front of one well-formed table, and the back of another one.
+    /// The front of a well-formed table, and the back of another one.
     #[test]
     fn spliced_tables(
         built in tables(60),

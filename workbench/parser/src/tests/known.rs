@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Corners that deserve a table of their own.
+//! Corner cases.
 
 use super::generator::preamble;
 use super::words::to_bytes;
@@ -10,12 +10,12 @@ use crate::parse::sframe::Reason;
 use crate::parse::{Error, Register, Rule, Value};
 use crate::vectors::Arch;
 
-/// Where the tables here stand.
+/// The address of each table.
 const BASE: u64 = 0x40_2000;
-/// What a function of these tables is for an address inside.
+/// The address of the first function.
 const TEXT: u64 = BASE + 0x1000;
 
-/// A table of functions at `TEXT`, of which all have these rows, attribute included.
+/// A table of functions. All have the same attribute and rows. A start is relative to `TEXT`.
 fn table(arch: Arch, functions: &[(i64, u32)], rows: &[u8]) -> Vec<u8> {
     let count = functions.len() as u64;
     let mut table = preamble(arch, 1, 0);
@@ -32,7 +32,7 @@ fn table(arch: Arch, functions: &[(i64, u32)], rows: &[u8]) -> Vec<u8> {
     table
 }
 
-/// The same, with the one row of SP + 8 there is; on s390x of SP + 224.
+/// The same with one row: the CFA is SP + 8, on s390x SP + 224.
 fn one_row(arch: Arch, functions: &[(i64, u32)]) -> Vec<u8> {
     let mut rows = to_bytes(arch, 1, 2);
 
@@ -50,13 +50,13 @@ fn cfa_at(arch: Arch, word: i32) -> Rule {
     Rule::frame(Value::Register(Register::Sp, offset), ra, Value::Unchanged).expect("a frame")
 }
 
-/// A table is as long as its header says, or longer.
+/// A table may be longer than its header says, but not shorter.
 #[test]
 fn every_length() {
     for table in crate::vectors::TABLES {
         let (pc, expected) = table.lookups[table.lookups.len() / 2];
         let expected = expected.result();
-        // The first one has a byte that belongs to nothing.
+        // This table has an unused byte at its end.
         let needed = table.bytes.len() - usize::from(table.name == "AMD64, default");
 
         for len in 0..table.bytes.len() {
@@ -74,7 +74,7 @@ fn every_length() {
     }
 }
 
-/// Empty functions hide the one they stand next to from nobody, up to a number.
+/// A lookup finds a function next to up to eight empty functions at its start.
 #[test]
 fn empty_neighbours() {
     for arch in ARCHES {
@@ -91,12 +91,8 @@ fn empty_neighbours() {
 
                 assert_eq!(rule(arch, &table, BASE, TEXT - 1), found);
                 assert_eq!(rule(arch, &table, BASE, TEXT + 0x10), found);
-                // Eight are looked behind.
-                let expected = if empty - before <= 8 {
-                    found
-                } else {
-                    Err(Error::NotFound)
-                };
+                // A lookup looks past eight empty functions.
+                let expected = if empty - before <= 8 { found } else { Err(Error::NotFound) };
                 for pc in [TEXT, TEXT + 0xf] {
                     assert_eq!(
                         rule(arch, &table, BASE, pc),
@@ -109,7 +105,7 @@ fn empty_neighbours() {
     }
 }
 
-/// Of two functions that start at the same address, the later one in the index is asked.
+/// If two functions have the same start, the later one in the index counts.
 #[test]
 fn equal_starts() {
     let table = one_row(Arch::Amd64, &[(0, 0x20), (0, 0x10), (0, 0)]);
@@ -119,12 +115,11 @@ fn equal_starts() {
     assert_eq!(found(TEXT + 0x10), Err(Error::NotFound));
 }
 
-/// The largest function there can be costs what its rows cost, and no more than one is ready to
-/// pay.
+/// A lookup in the longest function costs as much as its rows.
 #[test]
 fn most_rows() {
     for arch in ARCHES {
-        // One data byte each.
+        // Each row has one data byte.
         let mut rows = vec![0xff, 0xff, 1, 0, 0];
         for row in 0..65_535_u16 {
             rows.extend(to_bytes(arch, row.into(), 2));
@@ -135,7 +130,7 @@ fn most_rows() {
 
         let found = find(ENOUGH);
         assert_eq!(found.result, Ok(cfa_at(arch, -2)));
-        // Bytes are read once, in pieces of up to 120, of which each costs 7 more.
+        // The parser reads each byte once, in pieces of at most 120 bytes. Each piece costs 7 more.
         assert!(found.reads < 2300, "{} reads", found.reads);
         let pieces = (found.spent - 32 - 65_535) / 7;
         assert_eq!(found.spent, 32 + 65_535 + 7 * pieces);
@@ -146,8 +141,8 @@ fn most_rows() {
     }
 }
 
-/// A row may be longer than what is read at once: one of words that nobody understands, which is
-/// passed, and the one after it found.
+/// A row may be longer than the piece that the parser reads at once. The parser skips such a row,
+/// although it does not know the meaning of its words, and finds the row behind it.
 #[test]
 fn longest_row() {
     for arch in ARCHES {
@@ -162,11 +157,7 @@ fn longest_row() {
             rows.push(info);
             rows.extend(vec![8; usize::from(info != 0)]);
             let table = table(arch, &[(0, 8)], &rows);
-            let expected = if kind == 0 {
-                cfa_at(arch, 8)
-            } else {
-                Rule::outermost()
-            };
+            let expected = if kind == 0 { cfa_at(arch, 8) } else { Rule::outermost() };
 
             assert_eq!(rule(arch, &table, BASE, TEXT + 4), Ok(expected));
             let place = (28 + 16 + 5 + 4) as u64;
@@ -176,7 +167,7 @@ fn longest_row() {
     }
 }
 
-/// A function may end at the end of the address space, not beyond; so may the table.
+/// A function and a table may end at the end of the address space, but not wrap.
 #[test]
 fn end_of_address_space() {
     for arch in ARCHES {
@@ -187,7 +178,7 @@ fn end_of_address_space() {
         let expected = Err(Reason::FunctionStart.at(0x1c));
         assert_eq!(rule(arch, &table, base + 1, u64::MAX), expected);
 
-        // Addresses wrap: that of an entry as well as what counts from there.
+        // The address of an entry may wrap, and so may a start that is relative to it.
         let mut table = one_row(arch, &[(0, 0x10)]);
         table[3] = 5;
         table[0x1c..0x24].copy_from_slice(&to_bytes(arch, -0x100_i64 as u64, 8));
@@ -199,8 +190,7 @@ fn end_of_address_space() {
     }
 }
 
-/// The row behind the one that is found is looked at, too, and the same of it whatever the width of
-/// starts, and wherever it stands.
+/// The parser also checks the row behind the found one, at any width of starts and any place.
 #[test]
 fn next_row() {
     for arch in ARCHES {
@@ -226,12 +216,12 @@ fn next_row() {
                 assert_eq!(find(3, before), Ok(cfa_at(arch, 8)));
                 assert_eq!(find(3, before + 1), Ok(cfa_at(arch, 8)));
                 for pc in [before, before + 1] {
-                    // A width of words that is none, and bits without words.
+                    // An invalid width of words, and flags without words.
                     assert_eq!(find(0x63, pc), Err(Reason::WordWidth.at(place)));
                     assert_eq!(find(0x41, pc), Err(Reason::RowInfo.at(place)));
                 }
                 if good > 1 {
-                    // The one behind that is not looked at.
+                    // The parser does not check further rows.
                     assert_eq!(find(0x63, before - 1), Ok(cfa_at(arch, 8)));
                 }
             }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A second reader of tables, as plain as can be, to compare the parser with.
+//! A simple second reader of tables, for a comparison with the parser.
 //!
-//! It was written from the specification and takes the other way at each turn: the whole table is
-//! decoded at once, checked as a whole, and searched from its first function to its last.
+//! It was written from the specification, in another way than the parser: it decodes the whole
+//! table at once, checks all of it, and searches all functions in their order.
 
 use crate::listing::{Function, Row};
 use crate::parse::{Key, Register, Rule, Value};
 use crate::vectors::Arch;
 
-/// Flags of the header: sorted, and starts that count from their own place.
+/// Flags of the header: functions are sorted; a start is relative to its own field.
 const SORTED: u64 = 1;
 const PC_RELATIVE: u64 = 4;
-/// More empty functions at one start than these, and the parser does not look behind all.
+/// The largest number of empty functions at one start that the parser looks at.
 const EQUALS: usize = 8;
 
 /// A table, decoded.
@@ -22,7 +22,7 @@ pub(super) struct Table {
     pub(super) functions: Vec<Function>,
 }
 
-/// Bytes, and the order of those of a number.
+/// Bytes, and the byte order of numbers in them.
 #[derive(Clone, Copy)]
 struct Bytes<'a> {
     bytes: &'a [u8],
@@ -36,14 +36,9 @@ impl<'a> Bytes<'a> {
         let bytes = self.bytes.get(at..)?.get(..width as usize)?.iter();
         let join = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
 
-        Some(if self.big_endian {
-            bytes.fold(0, join)
-        } else {
-            bytes.rev().fold(0, join)
-        })
+        Some(if self.big_endian { bytes.fold(0, join) } else { bytes.rev().fold(0, join) })
     }
 
-    /// Bytes `start..end`.
     fn part(self, start: u64, end: u64) -> Option<Self> {
         let range = usize::try_from(start).ok()?..usize::try_from(end).ok()?;
         let bytes = self.bytes.get(range)?;
@@ -56,12 +51,11 @@ impl<'a> Bytes<'a> {
 #[derive(Clone, Copy)]
 struct Word {
     value: u64,
-    /// How many bytes it has.
+    /// The number of its bytes.
     width: u64,
 }
 
 impl Word {
-    /// The word as a signed number.
     fn signed(self) -> i64 {
         let unused = 64 - 8 * self.width;
 
@@ -72,7 +66,6 @@ impl Word {
         i32::try_from(self.signed()).ok()
     }
 
-    /// The word as an offset of the CFA.
     fn cfa_offset(self, arch: Arch) -> Option<i32> {
         i32::try_from(match arch {
             Arch::S390x => self.signed() * 8 + 160,
@@ -82,7 +75,7 @@ impl Word {
     }
 }
 
-/// The number of bytes that a code of two or more bits stands for.
+/// The number of bytes that a code means.
 fn width(code: u64) -> Option<u64> {
     [1, 2, 4].get(usize::try_from(code).ok()?).copied()
 }
@@ -99,7 +92,7 @@ fn register(arch: Arch, number: u64) -> Option<Register> {
     })
 }
 
-/// Where the return address is if nothing says so.
+/// The place of the RA if the words do not say it.
 fn default_ra(arch: Arch) -> Value {
     match arch {
         Arch::Amd64 => Value::AtCfa(-8),
@@ -107,7 +100,7 @@ fn default_ra(arch: Arch) -> Value {
     }
 }
 
-/// The rule of the words of a row of a default function.
+/// The rule of a row of a default function.
 fn default_rule(arch: Arch, base: Register, words: &[Word]) -> Option<Rule> {
     let saved = |word: &Word| word.offset().map(Value::AtCfa);
     let (cfa, ra, fp) = match (arch, words) {
@@ -132,7 +125,7 @@ fn default_rule(arch: Arch, base: Register, words: &[Word]) -> Option<Rule> {
     Rule::frame(Value::Register(base, cfa.cfa_offset(arch)?), ra, fp)
 }
 
-/// What a pair of words says.
+/// The meaning of a control word and an offset.
 fn pair(arch: Arch, control: Word, offset: i32) -> Option<Value> {
     let number = control.value >> 3;
 
@@ -144,7 +137,7 @@ fn pair(arch: Arch, control: Word, offset: i32) -> Option<Value> {
     }
 }
 
-/// The rule of the words of a row of a flexible function.
+/// The rule of a row of a flexible function.
 fn flexible_rule(arch: Arch, words: &[Word]) -> Option<Rule> {
     let [control, offset, tracked @ ..] = words else {
         return None;
@@ -159,18 +152,15 @@ fn flexible_rule(arch: Arch, words: &[Word]) -> Option<Rule> {
         _ => return None,
     };
 
-    // This refuses a CFA that is at itself.
+    // `Rule::frame()` refuses a CFA that is relative to the CFA.
     Rule::frame(cfa, ra, fp)
 }
 
 impl Table {
-    /// Decodes the table `bytes` that stands at `base`; none if any part of it is malformed.
+    /// Decodes the table `bytes` at address `base`. Returns nothing if a part of it is malformed.
     pub(super) fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Self> {
         let len = bytes.len() as u64;
-        let bytes = Bytes {
-            bytes,
-            big_endian: arch == Arch::S390x,
-        };
+        let bytes = Bytes { bytes, big_endian: arch == Arch::S390x };
         let number = |at, width| bytes.number(at, width);
         let (id, fixed_ra) = match arch {
             Arch::AArch64 => (2, 0),
@@ -208,17 +198,11 @@ impl Table {
             } else {
                 i128::from(base) + i128::from(entry)
             };
-            // Addresses wrap, functions do not.
+            // The start may wrap, but not the end.
             let start = (from + i128::from(offset)) as u64;
             let size = number(entry + 8, 4)? as u32;
             start.checked_add(size.into())?;
-            functions.push(Function::decode(
-                arch,
-                rows,
-                number(entry + 12, 4)?,
-                start,
-                size,
-            )?);
+            functions.push(Function::decode(arch, rows, number(entry + 12, 4)?, start, size)?);
         }
         Some(Self { functions }).filter(Self::is_sorted)
     }
@@ -230,34 +214,27 @@ impl Table {
 
     /// The rule for `pc`, if the table has one.
     ///
-    /// The last function that starts at or below it is the one that counts, but an empty one
-    /// hides none that starts where it does.
+    /// This is the rule of the last function that starts at or below `pc`. Empty functions do not
+    /// count if another function has their start.
     pub(super) fn rule(&self, pc: u64) -> Option<Rule> {
-        let below = self
-            .functions
-            .iter()
-            .filter(|function| function.start <= pc);
+        let below = self.functions.iter().filter(|function| function.start <= pc);
         let start = below.map(|function| function.start).max()?;
-        // The order of the index decides among the rest.
+        // The last one in the index counts.
         let function = self
             .functions
             .iter()
             .rfind(|function| function.start == start && function.size != 0)?;
 
-        let offset = u32::try_from(pc - start)
-            .ok()
-            .filter(|offset| *offset < function.size)?;
+        let offset = u32::try_from(pc - start).ok().filter(|offset| *offset < function.size)?;
         if function.rows.is_empty() && function.signal {
             return Some(Rule::signal_frame());
         }
-        let wanted = function
-            .block
-            .map_or(offset, |block| offset % u32::from(block));
+        let wanted = function.block.map_or(offset, |block| offset % u32::from(block));
         let mut rows = function.rows.iter();
         rows.rfind(|row| row.start <= wanted).map(|row| row.rule)
     }
 
-    /// Whether more empty functions share a start than the parser is willing to look at.
+    /// Whether more empty functions share a start than the parser looks at.
     pub(super) fn is_crowded(&self) -> bool {
         self.functions.windows(EQUALS + 1).any(|functions| {
             functions
@@ -266,7 +243,8 @@ impl Table {
         })
     }
 
-    /// All addresses at which the answer may change, and those before, without a pair twice.
+    /// All addresses where the answer may change, and the addresses before them, without
+    /// duplicates.
     pub(super) fn boundaries(&self) -> Vec<u64> {
         let mut addresses = vec![0, u64::MAX];
 
@@ -308,7 +286,7 @@ impl Function {
             (Arch::AArch64, _) => Key::B,
             _ => return None,
         };
-        // An unused bit; and kinds that there are not.
+        // An unused bit, and unknown kinds.
         if info & 0x40 != 0 || kind > 1 {
             return None;
         }
@@ -326,7 +304,7 @@ impl Function {
             key,
             rows: Vec::new(),
         };
-        // An empty function has a row all the same, which holds nowhere.
+        // An empty function may have a row, which applies to no address.
         let limit = block.map_or(size.max(1), u32::from);
 
         let mut at = at + 5;
@@ -343,8 +321,8 @@ impl Function {
         Some(function)
     }
 
-    /// Decodes the row whose information byte is at byte `at` of `rows`; also says its length
-    /// without its start.
+    /// Decodes the row whose information byte is at byte `at` of `rows`. Also returns the length of
+    /// the row without its start.
     fn decode_rule(&self, arch: Arch, rows: Bytes<'_>, at: u64) -> Option<(Rule, u64)> {
         let info = rows.number(at, 1)?;
         let count = info >> 1 & 0xf;
@@ -366,17 +344,11 @@ impl Function {
             (false, true) if info & 1 != 0 => return None,
             (false, true) => flexible_rule(arch, &words)?,
             (false, false) => {
-                let base = if info & 1 != 0 {
-                    Register::Sp
-                } else {
-                    Register::Fp
-                };
+                let base = if info & 1 != 0 { Register::Sp } else { Register::Fp };
                 default_rule(arch, base, &words)?
             }
         };
-        let rule = rule
-            .with_signal(self.signal)
-            .with_signed_ra(signed.then_some(self.key));
+        let rule = rule.with_signal(self.signal).with_signed_ra(signed.then_some(self.key));
         Some((rule, 1 + count * width))
     }
 }

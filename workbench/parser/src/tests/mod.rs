@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tests of the parser: what it answers, and what it survives.
+//! Tests of the parser, with good and with hostile tables.
 //!
-//! Each property runs a number of cases that suits it; `PROPTEST_CASES` sets another number for
-//! all, and `PROPTEST_RNG_SEED` makes them the same each time.
+//! Each property has its own number of cases. `PROPTEST_CASES` sets another number for all of them,
+//! and `PROPTEST_RNG_SEED` makes each run the same.
 
 mod arrays;
 mod corrupted;
@@ -13,7 +13,6 @@ mod generator;
 mod hostile;
 mod known;
 mod linear;
-mod real;
 mod rules;
 mod unreliable;
 mod valid;
@@ -30,13 +29,13 @@ use crate::parse::{Budget, Error, Rule};
 use crate::vectors::Arch;
 use linear::Table;
 
-/// Units that any lookup can pay from.
+/// A budget that is enough for any lookup.
 const ENOUGH: u32 = 1_000_000;
 
 /// All architectures.
 const ARCHES: [Arch; 3] = [Arch::Amd64, Arch::AArch64, Arch::S390x];
 
-/// Does the same for any architecture, which a type has the name of.
+/// Does the same for any architecture; the type `$abi` stands for it.
 macro_rules! for_arch {
     ($arch:expr, $abi:ident => $do:expr) => {
         match $arch {
@@ -57,14 +56,14 @@ macro_rules! for_arch {
 }
 use for_arch;
 
-/// Looks `pc` up in the table that `memory` is, standing at `base`, with a budget of `units`.
+/// Looks `pc` up in the table `memory` at address `base`, with a budget of `units`.
 fn lookup(arch: Arch, memory: &Memory<'_>, base: u64, pc: u64, units: u32) -> Lookup<Rule, Error> {
     for_arch!(arch, A => check::sframe::<A>(memory, base, pc, units))
 }
 
-/// Reads all functions and rows of the table `bytes` that stands at `base`, one after the other.
+/// Reads all functions and rows of the table `bytes` at address `base`.
 ///
-/// What the parser does not find wrong then, a table may say; but this does not see their order.
+/// This finds all errors of a table but a wrong order of functions.
 fn read_all<A: Abi>(bytes: &[u8], base: u64) -> Result<Table, Error> {
     let memory = Memory::new(bytes);
     let budget = &mut Budget::new(u32::MAX);
@@ -77,7 +76,7 @@ fn read_all<A: Abi>(bytes: &[u8], base: u64) -> Result<Table, Error> {
     Ok(Table { functions })
 }
 
-/// Decodes a table by the linear reader, and checks that the parser thinks the same of all of it.
+/// Decodes a table with the linear reader, and checks that the parser lists the same functions.
 fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Table> {
     let decoded = Table::decode(arch, bytes, base);
     let read = for_arch!(arch, A => read_all::<A>(bytes, base)).ok();
@@ -86,12 +85,13 @@ fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Table> {
     decoded
 }
 
-/// The rule for `pc` in the table `bytes` that stands at `base`.
+/// The rule for `pc` in the table `bytes` at address `base`.
 fn rule(arch: Arch, bytes: &[u8], base: u64, pc: u64) -> Result<Rule, Error> {
     lookup(arch, &Memory::new(bytes), base, pc, ENOUGH).result
 }
 
-/// How many of `bytes` are a table, if they start with the header of one that they can hold.
+/// The length of the table in `bytes`, by its header, if the header is good and `bytes` are long
+/// enough.
 fn table_len(arch: Arch, bytes: &[u8]) -> Option<u64> {
     let memory = Memory::new(bytes);
     let read = for_arch!(arch, A => {
@@ -101,16 +101,16 @@ fn table_len(arch: Arch, bytes: &[u8]) -> Option<u64> {
     read.ok()
 }
 
-/// Runs a property on `cases` cases, unless the environment says how many.
+/// The number of cases of a property, unless the environment sets another number.
 fn cases(cases: u32) -> Config {
     let mut config = Config::default();
 
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases = cases;
     }
-    // Every step to a smaller case that panics, prints.
+    // Each step of shrinking prints the message of its panic.
     config.max_shrink_iters = 500;
-    // A failure prints its smallest case; nothing is written into the source tree.
+    // Otherwise proptest would write failures into the source tree.
     config.failure_persistence = None;
     config
 }

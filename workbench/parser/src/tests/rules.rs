@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Rules hold what they were made of.
+//! A rule returns the values that it was made of.
 
 use crate::parse::{Key, Packed, Register, Rule, Value};
 
-/// All values that there are, with these offsets.
+/// All values with these offsets.
 fn values(offsets: &[i32]) -> Vec<Value> {
     let registers = (0..32).map(Register::Other);
     let mut values = vec![Value::Unchanged];
@@ -40,12 +40,8 @@ fn fields() {
 
 #[test]
 fn flags() {
-    let frame = Rule::frame(
-        Value::Register(Register::Sp, 8),
-        Value::AtCfa(-8),
-        Value::Unchanged,
-    )
-    .expect("a frame");
+    let frame = Rule::frame(Value::Register(Register::Sp, 8), Value::AtCfa(-8), Value::Unchanged)
+        .expect("a frame");
 
     for signal in [false, true] {
         for key in [None, Some(Key::A), Some(Key::B)] {
@@ -61,28 +57,11 @@ fn flags() {
     assert!(Rule::signal_frame().is_signal() && !Rule::signal_frame().is_outermost());
 }
 
-/// In a word, a rule is the same or does not fit; what every program has does.
+/// A packed rule equals the rule. The rules of usual programs can be packed.
 #[test]
 fn packed() {
-    let flags = |rule: Rule| {
-        [
-            rule,
-            rule.with_signal(true),
-            rule.with_signed_ra(Some(Key::B)),
-        ]
-    };
-    let offsets = [
-        0,
-        8,
-        -8,
-        -16,
-        -256,
-        -264,
-        -32768,
-        -32776,
-        i32::MIN,
-        i32::MAX,
-    ];
+    let flags = |rule: Rule| [rule, rule.with_signal(true), rule.with_signed_ra(Some(Key::B))];
+    let offsets = [0, 8, -8, -16, -256, -264, -32768, -32776, i32::MIN, i32::MAX];
     let (mut fit, mut usual) = (0, 0);
 
     for cfa in values(&offsets) {
@@ -90,7 +69,7 @@ fn packed() {
             for fp in values(&offsets) {
                 for rule in Rule::frame(cfa, ra, fp).into_iter().flat_map(flags) {
                     let Some(packed) = Packed::new(&rule) else {
-                        // The kernel looks these up each time.
+                        // Rules that do not fit are looked up each time.
                         let near = matches!(fp, Value::AtCfa(-32768..=-8));
                         assert!(!(ra == Value::AtCfa(-8) && (fp == Value::Unchanged || near)));
                         continue;
@@ -105,31 +84,25 @@ fn packed() {
                             packed.word() & Packed::FROM_FP != 0,
                             matches!(cfa, Value::Register(Register::Fp, _))
                         );
-                        assert!(matches!(
-                            cfa,
-                            Value::Register(Register::Sp | Register::Fp, _)
-                        ));
+                        assert!(matches!(cfa, Value::Register(Register::Sp | Register::Fp, _)));
                         assert!(fp == Value::Unchanged || matches!(fp, Value::AtCfa(-256..=-8)));
                     }
                 }
             }
         }
     }
-    // Of 68 places of the CFA with 10 offsets and 7 of the frame pointer, with 3 kinds of flags; of
-    // two registers, and with 4 places near the CFA, without flags.
+    // All: 68 places of the CFA with 10 offsets, 7 places of the frame pointer, 3 kinds of flags.
+    // Usual ones: 2 registers, 10 offsets, 4 places of the frame pointer near the CFA, no flags.
     assert_eq!((fit, usual), (680 * 7 * 3, 20 * 4));
     for rule in [Rule::outermost(), Rule::signal_frame()] {
         assert_eq!(Packed::new(&rule).and_then(Packed::rule), Some(rule));
     }
     assert_eq!(Packed::NOTHING.rule(), None);
     assert_eq!(Packed::from_word(0), None);
-    assert_eq!(
-        Packed::from_word(Packed::NOTHING.word()),
-        Some(Packed::NOTHING)
-    );
+    assert_eq!(Packed::from_word(Packed::NOTHING.word()), Some(Packed::NOTHING));
 }
 
-/// A CFA is above what is at a register alone, with the return address below it.
+/// Only a CFA that is stored in memory at a register may have a distance, with the RA at CFA-8.
 #[test]
 fn cfa_above() {
     let offsets = [0, -8, 8, 32767, -32768, 32768, -32769];
@@ -163,11 +136,11 @@ fn cfa_above() {
             }
         }
     }
-    // Of 34 registers, with 5 offsets, 2 places of the frame pointer, and 4 distances.
+    // 34 registers, 5 offsets, 2 places of the frame pointer, 4 distances.
     assert_eq!(fit, 34 * 5 * 2 * 4);
 }
 
-/// As C reads it: see `unwind_user_follow()` in `kernel/unwind/follow.h`.
+/// C code relies on these bits: see `unwind_user_follow()` in `kernel/unwind/follow.h`.
 #[test]
 fn packed_places() {
     let word = |cfa, fp| {
@@ -175,12 +148,6 @@ fn packed_places() {
         Packed::new(&rule).expect("it fits").word()
     };
 
-    assert_eq!(
-        word(Value::Register(Register::Fp, 16), Value::AtCfa(-16)),
-        0x0000_0010_fff0_6103
-    );
-    assert_eq!(
-        word(Value::Register(Register::Sp, -8), Value::Unchanged),
-        0xffff_fff8_0000_6003
-    );
+    assert_eq!(word(Value::Register(Register::Fp, 16), Value::AtCfa(-16)), 0x0000_0010_fff0_6103);
+    assert_eq!(word(Value::Register(Register::Sp, -8), Value::Unchanged), 0xffff_fff8_0000_6003);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tables that cannot be read in places, or that change while they are read.
+//! Tables that are partly unreadable, or change between reads.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use crate::memory::{Behaviour, Memory};
 use crate::parse::{Error, Rule};
 use crate::vectors::{Arch, TABLES};
 
-/// Lets each read of a lookup in `bytes` fail in turn: `look` says that, and never anything else.
+/// Lets each read of a lookup in `bytes` fail in turn. The result of `look` must then be a fault.
 pub(super) fn fault_at_each_read(
     bytes: &[u8],
     pc: u64,
@@ -27,26 +27,18 @@ pub(super) fn fault_at_each_read(
         let memory = Memory::behaving(bytes, Behaviour::FaultAt(nth), pc);
         let found = look(&memory);
         assert_eq!(memory.faulted(), nth < steady.reads());
-        let expected = if memory.faulted() {
-            Err(Error::Fault)
-        } else {
-            expected
-        };
+        let expected = if memory.faulted() { Err(Error::Fault) } else { expected };
         assert_eq!(found, expected, "read {nth} at {pc:#x}");
     }
     assert_ne!(expected, Err(Error::Fault));
 }
 
-/// Lets all reads fail from byte `hole` on.
+/// Lets each read of a byte at or after `hole` fail.
 fn fault_from(arch: Arch, bytes: &[u8], base: u64, pc: u64, hole: u64) {
     let expected = lookup(arch, &Memory::new(bytes), base, pc, ENOUGH).result;
     let memory = Memory::behaving(bytes, Behaviour::Hole(hole), pc);
     let found = lookup(arch, &memory, base, pc, ENOUGH).result;
-    let expected = if memory.faulted() {
-        Err(Error::Fault)
-    } else {
-        expected
-    };
+    let expected = if memory.faulted() { Err(Error::Fault) } else { expected };
 
     assert_eq!(found, expected, "hole at {hole:#x}, for {pc:#x}");
 }
@@ -73,7 +65,6 @@ fn vectors() {
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// A well-formed table, and a mutated one.
     #[test]
     fn faults(
         built in tables(60),
@@ -97,7 +88,7 @@ proptest! {
         }
     }
 
-    /// Nothing is the same when it is read twice.
+    /// The bytes differ at each read.
     #[test]
     fn changing(
         built in tables(60),
@@ -120,8 +111,9 @@ proptest! {
         }
     }
 
-    /// A table that is rewritten between two reads: before the first one the new table counts,
-    /// after the last one the old one, and else there is an answer all the same.
+    /// Another table replaces the table between two reads. Before the first read, the answer is
+    /// that of the new table; after the last one, that of the old table. In between, any answer is
+    /// allowed.
     #[test]
     fn rewritten(built in tables(60), mutations in vec(mutation(), 0..4)) {
         let mut other = built.bytes.clone();

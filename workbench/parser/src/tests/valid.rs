@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Properties of lookups in well-formed tables: the right answer, at the price it should have.
+//! Properties of lookups in well-formed tables: the right answer at the right cost.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,16 +11,16 @@ use crate::memory::Memory;
 use crate::parse::Error;
 use crate::vectors::Arch;
 
-/// Most functions of a table.
+/// The largest number of functions of a table.
 const FUNCTIONS: usize = 200;
-/// Bytes of rows that the parser reads at once.
+/// The number of bytes of rows that the parser reads at once.
 const WINDOW: usize = 64;
-/// Units of the budget that it costs to find a function.
+/// The cost of the search for a function.
 const FIND: u32 = 32;
-/// And at most for each row: to read and skip it, and to step over it once more as an unusual one.
+/// The largest cost of a row: the parser reads and skips it, and reads an unusual one again.
 const STEP: u32 = 14;
 
-/// The addresses at which answers change, and the given ones, moved near to functions.
+/// The addresses where answers change, and the given addresses, also moved near functions.
 fn addresses(built: &Built, picks: &[u64]) -> Vec<u64> {
     let mut addresses = built.table.boundaries();
 
@@ -38,7 +38,7 @@ fn addresses(built: &Built, picks: &[u64]) -> Vec<u64> {
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// Who reads everything, reads what lookups find.
+    /// A lookup at the start of each row finds this row.
     #[test]
     fn all(built in tables(60)) {
         let table = decode(built.arch, &built.bytes, built.base);
@@ -48,7 +48,7 @@ proptest! {
             for row in function.rows.iter().filter(|row| row.start < function.size) {
                 let pc = function.start + u64::from(row.start);
                 let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH);
-                // Unless another function, that starts there too, comes after this one.
+                // A later function that starts at or before `pc` hides this one.
                 let hidden = built.table.functions.iter().rfind(|other| {
                     other.start <= pc && other.size != 0
                 });
@@ -59,7 +59,7 @@ proptest! {
         }
     }
 
-    /// The parser finds what the table was meant to say, and so does the linear reader.
+    /// The parser and the linear reader find the meaning of the table.
     #[test]
     fn meaning(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 32)) {
         let decoded = decode(built.arch, &built.bytes, built.base);
@@ -73,17 +73,18 @@ proptest! {
         }
     }
 
-    /// A lookup reads no more entries than a binary search needs, and rows of the usual size once.
+    /// A lookup reads as many entries as a binary search needs, and reads rows of the usual size
+    /// once.
     #[test]
     fn reads(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 32)) {
         let functions = &built.table.functions;
-        // The starts on the way, and the rest of the last one: two numbers.
+        // The starts of the search, and two more numbers of the last entry.
         let search = functions.len().checked_ilog2().map_or(0, |log| log + 3);
 
         for pc in addresses(&built, &picks) {
             let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH);
-            // Empty functions at the start of the nearest one may all be looked at, and the one
-            // before them.
+            // The lookup may look at all empty functions at this start, and at the function before
+            // them.
             let start = functions.iter().map(|function| function.start).rfind(|start| *start <= pc);
             let here = functions.iter().zip(&built.rows_len).filter(|(function, _)| {
                 Some(function.start) == start
@@ -92,10 +93,11 @@ proptest! {
             let entries = search + if empty == 0 { 0 } else { empty + 1 };
             if here.clone().all(|(_, len)| *len <= WINDOW) {
                 let reads = found.reads;
-                // The first rows, those behind them, and words of a row before these.
+                // Three reads of rows: the first rows, the rows behind them, and words of a row
+                // before these.
                 prop_assert!(reads <= entries + 3, "{} reads at {:#x}", reads, pc);
             }
-            // Of the rows, those up to the one found and the next.
+            // The lookup reads the rows up to the one behind the found one.
             let rows = here.map(|(function, _)| {
                 let block = function.block.map_or(u64::MAX, u64::from);
                 let wanted = (pc - function.start) % block;
@@ -108,7 +110,7 @@ proptest! {
         }
     }
 
-    /// What a lookup costs is what it needs: one unit less, or any less, and it fails.
+    /// A lookup succeeds with a budget of its cost, and fails with less.
     #[test]
     fn budget(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 4), less in any::<u32>()) {
         for pc in addresses(&built, &picks) {
@@ -127,7 +129,7 @@ proptest! {
         }
     }
 
-    /// A table is accepted when it is as long as its header says, and not when it is shorter.
+    /// The parser accepts a table of the length that its header says, and no shorter one.
     #[test]
     fn length(built in tables(20)) {
         let number = |at: usize| {

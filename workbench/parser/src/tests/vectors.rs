@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The vectors that the kernel's own tests use.
+//! The test vectors of the kernel.
 
 use super::{ARCHES, decode, rule};
 use crate::parse::sframe::Reason;
 use crate::parse::{self, Error};
 use crate::vectors::{Bytes, TABLES, Table, Vector};
 
-/// Calls `test` with every table that is a change of one of these, and how it differs.
+/// Calls `test` with each changed table of these tables' vectors.
 pub(super) fn changed(tables: &[&Table], mut test: impl FnMut(&Table, &Vector, &[u8], &Bytes<'_>)) {
     for table in tables {
         for vector in table.vectors {
@@ -20,7 +20,7 @@ pub(super) fn changed(tables: &[&Table], mut test: impl FnMut(&Table, &Vector, &
     }
 }
 
-/// What is counted and told of reasons: each has a number, a name and a text of its own.
+/// Checks that numbers, names and texts differ.
 pub(super) fn all_differ<N: PartialEq, T: PartialEq>(all: &[(u8, N, T)]) {
     for (nth, one) in all.iter().enumerate() {
         for other in &all[..nth] {
@@ -47,7 +47,7 @@ fn lookups() {
     }
 }
 
-/// Changed tables; the linear reader refuses those, and only those, that are malformed.
+/// The linear reader refuses exactly the malformed tables.
 #[test]
 fn changes() {
     changed(TABLES, |table, vector, bytes, patched| {
@@ -61,16 +61,12 @@ fn changes() {
             assert_eq!(decoded, None, "{name}");
         } else {
             let decoded = decoded.expect(&name);
-            assert_eq!(
-                decoded.rule(vector.pc).ok_or(Error::NotFound),
-                expected,
-                "{name}"
-            );
+            assert_eq!(decoded.rule(vector.pc).ok_or(Error::NotFound), expected, "{name}");
         }
     });
 }
 
-/// No statement of the format goes without a vector.
+/// Each reason has a vector.
 #[test]
 fn every_reason() {
     let mut seen = Vec::new();
@@ -92,12 +88,10 @@ fn every_reason() {
 fn reasons_differ() {
     let reasons = Reason::ALL.iter();
 
-    all_differ(&Vec::from_iter(
-        reasons.map(|it| (*it as u8, it.name(), it.text())),
-    ));
+    all_differ(&Vec::from_iter(reasons.map(|it| (*it as u8, it.name(), it.text()))));
 }
 
-/// No table is taken for one of another architecture.
+/// A table of another architecture is refused.
 #[test]
 fn other_architectures() {
     for table in TABLES {
@@ -117,7 +111,7 @@ fn other_architectures() {
     }
 }
 
-/// The parser agrees with the linear reader wherever answers change, and near to it.
+/// The parser agrees with the linear reader at and near addresses where answers change.
 #[test]
 fn every_address() {
     for table in TABLES {

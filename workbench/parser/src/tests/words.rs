@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Arbitrary rules, and the data words that say them.
+//! Arbitrary rules, and their data words.
 //!
-//! A planned rule suits every architecture and kind of function: what these cannot say is left
-//! out, of the words and of the meaning alike.
+//! A planned rule suits each architecture and kind of function. If these cannot express a part of
+//! it, the words and the meaning leave this part out.
 
 use proptest::prelude::*;
 
 use crate::parse::{Key, Register, Rule, Value};
 use crate::vectors::Arch;
 
-/// A rule to be written.
+/// The plan of a rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedRule {
     outermost: bool,
@@ -20,22 +20,22 @@ pub(super) struct PlannedRule {
     signed: bool,
 }
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     base: Base,
-    /// Whether the value is what stands there.
+    /// Whether the value is in memory there.
     at: bool,
     offset: i32,
 }
 
-/// What an offset counts from.
+/// The base of an offset.
 #[derive(Clone, Copy, Debug)]
 enum Base {
     Cfa,
     Sp,
     Fp,
-    /// To be taken modulo how many there are.
+    /// Taken modulo the number of registers.
     Other(u8),
 }
 
@@ -64,12 +64,7 @@ fn place() -> impl Strategy<Value = Place> {
 pub(super) fn planned_rule() -> impl Strategy<Value = PlannedRule> {
     let place_or_none = || proptest::option::of(place());
 
-    (
-        prop::bool::weighted(0.1),
-        place(),
-        (place_or_none(), place_or_none()),
-        any::<bool>(),
-    )
+    (prop::bool::weighted(0.1), place(), (place_or_none(), place_or_none()), any::<bool>())
         .prop_map(|(outermost, cfa, (ra, fp), signed)| PlannedRule {
             outermost,
             cfa,
@@ -79,7 +74,6 @@ pub(super) fn planned_rule() -> impl Strategy<Value = PlannedRule> {
         })
 }
 
-/// A number in `width` bytes.
 pub(super) fn to_bytes(arch: Arch, number: u64, width: u8) -> Vec<u8> {
     let width = usize::from(width);
 
@@ -89,7 +83,7 @@ pub(super) fn to_bytes(arch: Arch, number: u64, width: u8) -> Vec<u8> {
     }
 }
 
-/// A data word, before its width is known.
+/// A data word without a width.
 #[derive(Clone, Copy)]
 enum Word {
     Control(u8),
@@ -97,7 +91,7 @@ enum Word {
 }
 
 impl Word {
-    /// The fewest bytes that hold it.
+    /// The smallest number of bytes that hold the word.
     fn width(self) -> u8 {
         match self {
             Word::Control(_) => 1,
@@ -115,7 +109,7 @@ impl Word {
     }
 }
 
-/// DWARF numbers of SP and FP, and how many registers there are.
+/// The DWARF numbers of SP and FP, and the number of registers.
 fn numbers(arch: Arch) -> (u8, u8, u8) {
     match arch {
         Arch::Amd64 => (7, 6, 16),
@@ -133,8 +127,8 @@ fn other(arch: Arch, pick: u8) -> u8 {
 }
 
 impl Place {
-    /// The same for a CFA, which is always from a register, in a default function SP or FP; its
-    /// offset one that can be stored.
+    /// The place as a CFA: relative to a register, in a default function to SP or FP, with an
+    /// offset that a word can store.
     fn of_cfa(self, arch: Arch, flexible: bool) -> Self {
         let base = match self.base {
             Base::Cfa => Base::Sp,
@@ -142,27 +136,19 @@ impl Place {
             base => base,
         };
         let offset = match arch {
-            // A multiple of 8, which 160 is too.
+            // The word stores (offset - 160) / 8.
             Arch::S390x => self.offset & !7,
             _ => self.offset,
         };
 
-        Self {
-            base,
-            at: self.at && flexible,
-            offset,
-        }
+        Self { base, at: self.at && flexible, offset }
     }
 
-    /// The same for another value, which in a default function is always on the stack.
+    /// The place as another value: in a default function it is always on the stack.
     fn of_saved(self, flexible: bool) -> Self {
         match self.base {
             Base::Cfa => Self { at: true, ..self },
-            _ if !flexible => Self {
-                base: Base::Cfa,
-                at: true,
-                ..self
-            },
+            _ if !flexible => Self { base: Base::Cfa, at: true, ..self },
             _ => self,
         }
     }
@@ -179,7 +165,7 @@ impl Place {
         Word::Control(register | u8::from(self.at) << 1)
     }
 
-    /// The word that says the offset of a CFA.
+    /// The word of a CFA's offset.
     fn cfa_word(self, arch: Arch) -> Word {
         Word::Signed(match arch {
             Arch::S390x => ((i64::from(self.offset) - 160) / 8) as i32,
@@ -204,7 +190,7 @@ impl Place {
 }
 
 impl PlannedRule {
-    /// Where the CFA, the return address and the frame pointer are, if that can be said.
+    /// The places of the CFA, the RA and the FP, if the row can express them.
     fn places(&self, arch: Arch, flexible: bool) -> (Place, Option<Place>, Option<Place>) {
         let cfa = self.cfa.of_cfa(arch, flexible);
         let ra = self.ra.map(|ra| ra.of_saved(flexible));
@@ -212,11 +198,11 @@ impl PlannedRule {
 
         match (arch, flexible) {
             (_, true) => (cfa, ra, fp),
-            // The header says where the return address is.
+            // The header has the place of the RA.
             (Arch::Amd64, false) => (cfa, None, fp),
-            // The frame pointer is saved only where the return address is.
+            // A row has the place of the FP only if it has that of the RA.
             (Arch::AArch64, false) => (cfa, ra, fp.filter(|_| ra.is_some())),
-            // At the CFA itself would say that it is in its register.
+            // An offset of 0 means that the RA is in its register.
             (Arch::S390x, false) => (cfa, ra.filter(|ra| ra.offset != 0), fp),
         }
     }
@@ -250,7 +236,7 @@ impl PlannedRule {
         words
     }
 
-    /// The bytes of a row without its start, with data words of `width` bytes or what they need.
+    /// The bytes of a row without its start. Words have `width` bytes, or more if they need more.
     pub(super) fn write(&self, arch: Arch, flexible: bool, width: u8) -> Vec<u8> {
         let words = self.words(arch, flexible);
         if words.is_empty() {

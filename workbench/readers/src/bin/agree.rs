@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Does the kernel's parser read tables as others do?
+//! Compares the kernel's parser with other readers.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ struct Arguments {
     files: Vec<PathBuf>,
 }
 
-/// A file, and what it is called.
+/// A file and its name.
 struct Input {
     name: String,
     path: PathBuf,
@@ -37,10 +37,7 @@ fn inputs(arguments: &Arguments) -> Result<Vec<Input>> {
     let mut inputs: Vec<Input> = arguments
         .files
         .iter()
-        .map(|path| Input {
-            name: path.display().to_string(),
-            path: path.clone(),
-        })
+        .map(|path| Input { name: path.display().to_string(), path: path.clone() })
         .collect();
 
     if let Some(list) = &arguments.list {
@@ -53,7 +50,7 @@ fn inputs(arguments: &Arguments) -> Result<Vec<Input>> {
             };
             inputs.push(Input {
                 name: format!("{program} {variant}"),
-                // A path that is absolute stays.
+                // An absolute path stays.
                 path: near.join(path),
             });
         }
@@ -62,16 +59,13 @@ fn inputs(arguments: &Arguments) -> Result<Vec<Input>> {
     Ok(inputs)
 }
 
-/// A bar that is shown only to a terminal: all addresses of all files.
+/// A progress bar over all addresses of all files. Only a terminal shows it.
 fn progress(inputs: &[Input]) -> Result<ProgressBar> {
     let mut addresses = 0;
 
     for input in inputs {
         let code = File::read(&input.path)?.code;
-        addresses += code
-            .iter()
-            .map(|range| range.end - range.start)
-            .sum::<u64>();
+        addresses += code.iter().map(|range| range.end - range.start).sum::<u64>();
     }
     let style = ProgressStyle::with_template("{msg:24!} {wide_bar} {percent}% {eta}")?;
     Ok(ProgressBar::new(addresses).with_style(style))
@@ -79,25 +73,14 @@ fn progress(inputs: &[Input]) -> Result<ProgressBar> {
 
 fn line(name: &str, report: &Report, has_tool_path: bool) -> Vec<String> {
     let pcs = |agreement: &Agreement| format!("{} / {}", agreement.equal, agreement.known_total());
-    let missing = if has_tool_path {
-        "no .eh_frame"
-    } else {
-        "SKIP"
-    };
+    let missing = if has_tool_path { "no .eh_frame" } else { "SKIP" };
     let dwarf = report.dwarf.as_ref().map_or(missing.into(), |dwarf| {
-        let known: Vec<String> = dwarf
-            .known
-            .iter()
-            .map(|(name, count)| format!("{name}: {count}"))
-            .collect();
+        let known: Vec<String> =
+            dwarf.known.iter().map(|(name, count)| format!("{name}: {count}")).collect();
         format!(
             "{} / {}",
             dwarf.equal,
-            if known.is_empty() {
-                "0".into()
-            } else {
-                known.join(", ")
-            }
+            if known.is_empty() { "0".into() } else { known.join(", ") }
         )
     });
 
@@ -114,21 +97,16 @@ fn line(name: &str, report: &Report, has_tool_path: bool) -> Vec<String> {
     ]
 }
 
-/// What the known differences of a reader are, and how often they were met.
+/// Prints the known differences of a reader, and their numbers.
 fn print_known<'a>(
     reader: &str,
     known: &[Known],
     agreements: impl Iterator<Item = &'a Agreement> + Clone,
 ) {
     for known in known {
-        let counts = agreements
-            .clone()
-            .filter_map(|agreement| agreement.known.get(known.name));
+        let counts = agreements.clone().filter_map(|agreement| agreement.known.get(known.name));
         let (name, why) = (known.name, known.why);
-        println!(
-            "known: {reader}, {name}: {} pcs: {why}",
-            counts.sum::<u64>()
-        );
+        println!("known: {reader}, {name}: {} pcs: {why}", counts.sum::<u64>());
     }
 }
 
@@ -167,23 +145,11 @@ fn run() -> Result<u64> {
     ];
     let mut lines = vec![titles.map(String::from).to_vec()];
     let has_tool_path = arguments.tool_path.is_some();
-    lines.extend(
-        reports
-            .iter()
-            .map(|(name, report)| line(name, report, has_tool_path)),
-    );
+    lines.extend(reports.iter().map(|(name, report)| line(name, report, has_tool_path)));
     print!("{}", table::format(&lines, 2));
     let reports = reports.iter().map(|(_, report)| report);
-    print_known(
-        "libsframe",
-        LIBSFRAME,
-        reports.clone().map(|report| &report.libsframe),
-    );
-    print_known(
-        "simple-frame-rs",
-        SIMPLE_FRAME,
-        reports.map(|report| &report.simple_frame),
-    );
+    print_known("libsframe", LIBSFRAME, reports.clone().map(|report| &report.libsframe));
+    print_known("simple-frame-rs", SIMPLE_FRAME, reports.map(|report| &report.simple_frame));
     if tool.is_none() {
         println!("SKIP: comparison with DWARF: --tool does not name the tool for it");
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lookups of one reader, for valgrind to count the instructions of.
+//! Lookups of one reader. valgrind counts their instructions.
 
 use std::path::PathBuf;
 
@@ -25,9 +25,7 @@ fn main() -> Result<()> {
     let file = File::read(&arguments.file)?;
     let tables = Tables::new(&file)?;
     let mut readers = tables.readers();
-    let reader = readers
-        .iter_mut()
-        .find(|reader| reader.name == arguments.reader);
+    let reader = readers.iter_mut().find(|reader| reader.name == arguments.reader);
     let reader = reader.context("there is no such reader")?;
 
     for _ in 0..arguments.passes {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tables that anyone has written, and that change while they are read.
+//! Changed tables, and tables that change between reads.
 //!
-//! `lookup()` checks what holds of each.
+//! `lookup()` checks each answer.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,12 +14,12 @@ use crate::memory::{Behaviour, Memory};
 use crate::parse::Error;
 use crate::vectors::{EH_FRAME_TABLES, Table};
 
-/// Every address that something is said about, and one more.
+/// The addresses of the vectors.
 fn pcs(table: &Table) -> impl Iterator<Item = u64> + '_ {
     table.lookups.iter().map(|(pc, _)| *pc)
 }
 
-/// Each byte with each value: there is an answer, and it costs little.
+/// Each byte takes each value. A lookup must stay cheap.
 #[test]
 fn every_byte() {
     for table in EH_FRAME_TABLES {
@@ -31,11 +31,8 @@ fn every_byte() {
                 bytes[at] = value;
                 for pc in pcs(table).step_by(3) {
                     let spent = lookup(table, &Memory::new(&bytes), pc, ENOUGH).spent;
-                    // No record is longer than the table.
-                    assert!(
-                        spent <= 32 + 2 * (7 + 3 * bytes.len() as u32),
-                        "{spent} units"
-                    );
+                    // A lookup reads at most the whole table, twice.
+                    assert!(spent <= 32 + 2 * (7 + 3 * bytes.len() as u32), "{spent} units");
                 }
             }
             bytes[at] = before;
@@ -43,7 +40,6 @@ fn every_byte() {
     }
 }
 
-/// Tables that end early.
 #[test]
 fn every_length() {
     for table in EH_FRAME_TABLES {
@@ -56,7 +52,7 @@ fn every_length() {
     }
 }
 
-/// A record as long as a table can be, of instructions that do nothing: the budget ends it.
+/// The budget ends the lookup in a very long record.
 #[test]
 fn a_long_program() {
     let table = EH_FRAME_TABLES[0];
@@ -69,7 +65,7 @@ fn a_long_program() {
         let found = lookup(table, &Memory::new(&bytes), 0x40_1000, units);
         assert_eq!((found.result, found.spent), (Err(Error::Budget), units));
     }
-    // As many as this are read with all that a lookup may cost.
+    // This is the longest program that the budget of a lookup pays for.
     let mut most = 0;
     for len in (0..).step_by(1024) {
         bytes[0x9c..0xa0].copy_from_slice(&(len + 16u32).to_le_bytes());
@@ -85,7 +81,7 @@ fn a_long_program() {
 proptest! {
     #![proptest_config(cases(3000))]
 
-    /// Some bytes are others.
+    /// Some bytes are changed.
     #[test]
     fn mutated(
         nth in 0..3usize,
@@ -102,7 +98,7 @@ proptest! {
         }
     }
 
-    /// Nothing is the same when it is read twice.
+    /// The bytes differ at each read.
     #[test]
     fn changing(nth in 0..3usize, seed in any::<u64>(), one_in in 1..=u8::MAX, from in 0..8u32) {
         let table = EH_FRAME_TABLES[nth];

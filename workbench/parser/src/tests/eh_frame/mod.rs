@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `.eh_frame`: what is found in it, and what is survived.
+//! Lookups in `.eh_frame`.
 
 mod hostile;
 mod program;
@@ -13,10 +13,10 @@ use crate::parse::eh_frame::{Abi, Header};
 use crate::parse::{Budget, Error, Rule};
 use crate::vectors::{Format, Table};
 
-/// Units that any lookup here can pay from.
+/// A budget that is enough for any lookup here.
 const ENOUGH: u32 = 1_000_000;
 
-/// Where the index of a table is.
+/// The place of a table's index.
 fn place(table: &Table) -> u32 {
     match table.format {
         Format::EhFrame(place) => place,
@@ -24,7 +24,7 @@ fn place(table: &Table) -> u32 {
     }
 }
 
-/// Looks `pc` up in `memory`, which stands where `table` does, with a budget of `units`.
+/// Looks `pc` up in `memory` at the address of `table`, with a budget of `units`.
 fn lookup(table: &Table, memory: &Memory<'_>, pc: u64, units: u32) -> Lookup<Rule, Error> {
     for_arch!(table.arch, A => lookup_of::<A>(table, memory, pc, units))
 }
@@ -43,7 +43,7 @@ fn lookup_of<A: Abi>(
     lookup
 }
 
-/// Once the CIE is known the answer is the same, and costs no more.
+/// A lookup with a known CIE has the same answer, and costs no more.
 fn same_with_a_known_cie<A: Abi>(
     table: &Table,
     memory: &Memory<'_>,
@@ -69,7 +69,7 @@ fn same_with_a_known_cie<A: Abi>(
     }
 }
 
-/// What is found at `pc` after a lookup of `first` with the same knowledge of CIEs.
+/// The answer for `pc` with the CIE that a lookup of `first` has left.
 fn after(table: &Table, first: u64, pc: u64) -> Result<Rule, Error> {
     for_arch!(table.arch, A => after_of::<A>(table, first, pc))
 }
@@ -79,7 +79,7 @@ fn after_of<A: Abi>(table: &Table, first: u64, pc: u64) -> Result<Rule, Error> {
     let header = Header::<A>::read(&memory, place(table), memory.len() as u32)?;
     let mut budget = Budget::new(ENOUGH);
     let mut known = None;
-    // Whatever it comes to.
+    // This result does not matter.
     let _ = header.rule_with(&mut known, &memory, table.base, first, &mut budget);
 
     header.rule_with(&mut known, &memory, table.base, pc, &mut budget)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Programs made up at random, of all instructions: the row that they make is the one that gimli
-//! comes to.
+//! Random programs of all instructions. The parser and gimli must make the same rows of them.
 
 use std::cell::Cell;
 
@@ -18,20 +17,17 @@ use crate::memory::Memory;
 use crate::parse::eh_frame::{Abi, Header, Reason, Unsupported};
 use crate::parse::{self, AArch64, Amd64, Budget, Error, Register, Rule, Value};
 
-/// Where the table stands, and its function, of so many bytes.
+/// The addresses of the table and of its function, and the function's size.
 const BASE: u64 = 0x10_0000;
 const START: u64 = 0x20_0000;
 const SIZE: u32 = 0x1000;
 
-/// Expressions, and what they come to.
+/// Expressions, and their values.
 const KNOWN: [(&[u8], Value); 4] = [
     (&[0x76, 0x00], Value::Register(Register::Other(6), 0)),
     (&[0x77, 0x10], Value::Register(Register::Other(7), 16)),
     (&[0x7a, 0x78], Value::Register(Register::Other(10), -8)),
-    (
-        &[0x80, 0x80, 0x7f],
-        Value::Register(Register::Other(16), -128),
-    ),
+    (&[0x80, 0x80, 0x7f], Value::Register(Register::Other(16), -128)),
 ];
 
 fn uleb(value: u64) -> Vec<u8> {
@@ -48,8 +44,8 @@ fn sleb(value: i64) -> Vec<u8> {
     bytes
 }
 
-/// Registers that rules are about, and a few others: not AArch64's 34, in which gimli keeps whether
-/// the return address is signed.
+/// A register, often one that rules use. gimli keeps in AArch64's register 34 whether the RA is
+/// signed, so it is left out.
 fn register() -> impl Strategy<Value = u64> {
     prop_oneof![
         6 => prop::sample::select(vec![3u64, 6, 7, 12, 16, 29, 30, 31]),
@@ -66,7 +62,6 @@ fn signed() -> impl Strategy<Value = i64> {
     prop_oneof![-64..64i64, -0x8000_0000..0x8000_0000i64]
 }
 
-/// An instruction.
 fn instruction() -> impl Strategy<Value = Vec<u8>> {
     let with = |code: u8| move |operand: Vec<u8>| [vec![code], operand].concat();
     let register = || register().prop_map(uleb);
@@ -115,29 +110,12 @@ fn instruction() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A table of one function, with this program; and where its `.eh_frame` is.
+/// A table of one function with this program, and the place of its `.eh_frame`.
 fn table<A: Abi>(program: &[u8]) -> (Vec<u8>, usize) {
-    let (factor, initial): (u8, &[u8]) = if A::LINK_REGISTER {
-        (4, &[0x0c, 31, 0])
-    } else {
-        (1, &[0x0c, 7, 8, 0x90, 1])
-    };
+    let (factor, initial): (u8, &[u8]) =
+        if A::LINK_REGISTER { (4, &[0x0c, 31, 0]) } else { (1, &[0x0c, 7, 8, 0x90, 1]) };
     let mut bytes = vec![1, 0x1b, 3, 0x3b, 0, 0, 0, 0, 1, 0, 0, 0];
-    let mut cie = vec![
-        0,
-        0,
-        0,
-        0,
-        1,
-        b'z',
-        b'R',
-        0,
-        factor,
-        0x78,
-        A::RA as u8,
-        1,
-        0x1b,
-    ];
+    let mut cie = vec![0, 0, 0, 0, 1, b'z', b'R', 0, factor, 0x78, A::RA as u8, 1, 0x1b];
 
     cie.extend(initial);
     let cie_place = 20;
@@ -159,7 +137,7 @@ fn table<A: Abi>(program: &[u8]) -> (Vec<u8>, usize) {
 type Row = UnwindTableRow<usize>;
 type Section<'a> = EhFrame<gimli::EndianSlice<'a, LittleEndian>>;
 
-/// The value of a register or CFA whose expression this is.
+/// The value of an expression.
 fn value<A: Abi>(section: &Section<'_>, expression: &UnwindExpression<usize>) -> Option<Value> {
     let bytes = expression.get(section).expect("it is there").0;
     let known = KNOWN.iter().find(|(known, _)| *known == bytes.slice());
@@ -172,7 +150,7 @@ fn value<A: Abi>(section: &Section<'_>, expression: &UnwindExpression<usize>) ->
     }
 }
 
-/// What a row says of a register; none if no rule can say that.
+/// The place of a register by a row, if a rule can express it.
 fn saved<A: Abi>(section: &Section<'_>, row: &Row, number: u32) -> Option<Value> {
     match row.register(gimli::Register(number as u16)) {
         None | Some(RegisterRule::SameValue) => Some(Value::Unchanged),
@@ -189,8 +167,8 @@ fn saved<A: Abi>(section: &Section<'_>, row: &Row, number: u32) -> Option<Value>
     }
 }
 
-/// The rule that a row comes to, with the register `tracked` where the frame pointer would be; none
-/// if that is not supported.
+/// The rule of a row, with register `tracked` in place of the frame pointer, if the parser supports
+/// it.
 fn expected<A: Abi>(section: &Section<'_>, row: &Row, tracked: u32) -> Option<Rule> {
     let ra = row.register(gimli::Register(A::RA as u16));
     if ra == Some(RegisterRule::Undefined) {
@@ -201,10 +179,9 @@ fn expected<A: Abi>(section: &Section<'_>, row: &Row, tracked: u32) -> Option<Ru
         _ => return None,
     }
     let cfa = match row.cfa() {
-        CfaRule::RegisterAndOffset { register, offset } => Value::Register(
-            A::register(register.0.into())?,
-            i32::try_from(*offset).ok()?,
-        ),
+        CfaRule::RegisterAndOffset { register, offset } => {
+            Value::Register(A::register(register.0.into())?, i32::try_from(*offset).ok()?)
+        }
         CfaRule::Expression(expression) => value::<A>(section, expression)?,
     };
     let ra = saved::<A>(section, row, A::RA)?;
@@ -219,7 +196,7 @@ fn expected<A: Abi>(section: &Section<'_>, row: &Row, tracked: u32) -> Option<Ru
     Some(rule.with_signed_ra(signed.then_some(parse::Key::A)))
 }
 
-/// Compares the rules at all addresses; says how many rules, and how many reasons for none, agreed.
+/// Compares the rules at all addresses. Returns the numbers of equal rules and of equal refusals.
 fn compare<A: Abi>(program: &[u8], tracked: u32) -> (u32, u32) {
     let (bytes, start) = table::<A>(program);
     let memory = Memory::new(&bytes);
@@ -230,9 +207,8 @@ fn compare<A: Abi>(program: &[u8], tracked: u32) -> (u32, u32) {
         section.set_vendor(Vendor::AArch64);
     }
     let bases = BaseAddresses::default().set_eh_frame(BASE + start as u64);
-    let fde = section
-        .fde_for_address(&bases, START, EhFrame::cie_from_offset)
-        .expect("it is there");
+    let fde =
+        section.fde_for_address(&bases, START, EhFrame::cie_from_offset).expect("it is there");
     let (mut good, mut bad) = (0, 0);
 
     for pc in START..START + u64::from(SIZE) {
@@ -240,9 +216,7 @@ fn compare<A: Abi>(program: &[u8], tracked: u32) -> (u32, u32) {
         let found = header.rule_of(tracked, &memory, BASE, pc, &mut budget);
         let mut context = UnwindContext::new();
         let row = fde.unwind_info_for_address(&section, &bases, &mut context, pc);
-        let wanted = row
-            .as_ref()
-            .map(|row| expected::<A>(&section, row, tracked));
+        let wanted = row.as_ref().map(|row| expected::<A>(&section, row, tracked));
 
         match (found, wanted) {
             (Ok(found), Ok(Some(wanted))) => {
@@ -250,25 +224,24 @@ fn compare<A: Abi>(program: &[u8], tracked: u32) -> (u32, u32) {
                 good += 1;
             }
             (Err(Error::Unsupported(_)), Ok(None)) => bad += 1,
-            // Gimli says it at once; here the state goes on, and may be restored.
+            // gimli fails at once. The parser goes on, and may restore a good state.
             (_, Err(gimli::Error::CfiInstructionInInvalidContext)) => return (good, bad + 1),
-            // It remembers one state less.
+            // gimli remembers one state less than the parser.
             (_, Err(gimli::Error::StackFull)) => return (good, bad + 1),
             (Err(Error::Malformed(malformed)), Err(gimli::Error::PopWithEmptyStack)) => {
                 assert_eq!(malformed.reason, parse::Reason::EhFrame(Reason::State));
                 return (good, bad + 1);
             }
             (Err(Error::Unsupported(Unsupported::Instruction)), Err(_)) => return (good, bad + 1),
-            (found, wanted) => panic!(
-                "{found:?} and {wanted:?} at {:#x} of {program:x?}",
-                pc - START
-            ),
+            (found, wanted) => {
+                panic!("{found:?} and {wanted:?} at {:#x} of {program:x?}", pc - START)
+            }
         }
     }
     (good, bad)
 }
 
-/// Compares many programs, for the frame pointer and for other registers. Not all of them have rules everywhere, but most have some.
+/// Compares many programs, for the frame pointer and for other registers.
 fn compare_many<A: Abi>() {
     let cases = cases(400);
     let (programs, rules, none) = (cases.cases, Cell::new(0), Cell::new(0));
@@ -283,13 +256,11 @@ fn compare_many<A: Abi>() {
     });
 
     result.unwrap_or_else(|error| panic!("{error}"));
-    // Of 4096 addresses in each program, for each of three registers.
+    // Each program has 4096 addresses, for each of three registers. Enough of them must have a
+    // rule, and enough must have none.
     let least = u64::from(programs) * 600;
     let (rules, none) = (rules.get(), none.get());
-    assert!(
-        rules >= least && none >= least,
-        "{rules} rules, {none} without"
-    );
+    assert!(rules >= least && none >= least, "{rules} rules, {none} without");
 }
 
 #[test]

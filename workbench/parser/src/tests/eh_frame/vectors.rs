@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The vectors that the kernel's own tests use.
+//! The test vectors of the kernel.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ fn lookups() {
     }
 }
 
-/// The CIE of another lookup changes nothing: that of the same function, or of others.
+/// The CIE of another lookup does not change the answer.
 #[test]
 fn after_another() {
     for table in EH_FRAME_TABLES {
@@ -34,12 +34,7 @@ fn after_another() {
             for (pc, expected) in table.lookups {
                 let found = after(table, *first, *pc);
 
-                assert_eq!(
-                    found,
-                    expected.result(),
-                    "{}, {pc:#x} after {first:#x}",
-                    table.name
-                );
+                assert_eq!(found, expected.result(), "{}, {pc:#x} after {first:#x}", table.name);
             }
         }
     }
@@ -59,7 +54,7 @@ fn changes() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// No statement of the format, and nothing that is not supported, goes without a vector.
+/// Each reason and each unsupported case has a vector.
 #[test]
 fn every_reason() {
     let mut reasons = HashSet::new();
@@ -77,19 +72,14 @@ fn every_reason() {
         _ => {}
     };
 
-    changed(EH_FRAME_TABLES, |_, vector, _, _| {
-        note(vector.expected.result())
-    });
+    changed(EH_FRAME_TABLES, |_, vector, _, _| note(vector.expected.result()));
     for table in EH_FRAME_TABLES {
         for (_, expected) in table.lookups {
             note(expected.result());
         }
     }
     for reason in Reason::ALL {
-        assert!(
-            reasons.contains(&(*reason as u8)),
-            "no vector for {reason:?}"
-        );
+        assert!(reasons.contains(&(*reason as u8)), "no vector for {reason:?}");
     }
     for cause in Unsupported::ALL {
         assert!(causes.contains(&(*cause as u8)), "no vector for {cause:?}");
@@ -100,12 +90,8 @@ fn every_reason() {
 fn reasons_differ() {
     let (reasons, causes) = (Reason::ALL.iter(), Unsupported::ALL.iter());
 
-    all_differ(&Vec::from_iter(
-        reasons.map(|it| (*it as u8, it.name(), it.text())),
-    ));
-    all_differ(&Vec::from_iter(
-        causes.map(|it| (*it as u8, it.name(), it.text())),
-    ));
+    all_differ(&Vec::from_iter(reasons.map(|it| (*it as u8, it.name(), it.text()))));
+    all_differ(&Vec::from_iter(causes.map(|it| (*it as u8, it.name(), it.text()))));
 }
 
 #[test]
@@ -119,12 +105,10 @@ fn faults() {
             check(table, table.bytes, *pc);
         }
     }
-    changed(EH_FRAME_TABLES, |table, vector, bytes, _| {
-        check(table, bytes, vector.pc)
-    });
+    changed(EH_FRAME_TABLES, |table, vector, bytes, _| check(table, bytes, vector.pc));
 }
 
-/// A lookup that gets less than it costs says so, and takes all; one that gets that is the same.
+/// A lookup succeeds with a budget of its cost, and fails with less.
 #[test]
 fn budgets() {
     for table in EH_FRAME_TABLES {

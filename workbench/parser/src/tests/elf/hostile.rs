@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Properties of searches in arbitrary headers, and in those that change while they are read.
+//! Properties of searches in arbitrary headers, and in headers that change between reads.
 //!
-//! [`find`] compares each answer with a model's.
+//! [`find`] compares each answer with that of the model.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,10 +15,10 @@ use crate::tests::cases;
 use crate::tests::hostile::{mutate, mutation};
 use crate::vectors::elf::FILES;
 
-/// A program header's numbers, in their order.
+/// The numbers of a program header, in their order.
 type Entry = (u32, u32, u64, u64, u64, u64, u64, u64);
 
-/// A number near one at which something changes.
+/// A number, often near one where an answer changes.
 fn number() -> impl Strategy<Value = u64> {
     let near = select(vec![
         0_u64,
@@ -41,7 +41,7 @@ fn number() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// A program header, which is often one that matters, and of a segment that can be mapped.
+/// A program header, often of a text or a table that can be mapped.
 fn entry() -> impl Strategy<Value = Entry> {
     let kind = prop_oneof![
         5 => Just(1_u32),
@@ -69,7 +69,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     )
 }
 
-/// The bytes of a file with these program headers, as many as it says it has, from byte `place` on.
+/// The bytes of a file with these program headers at byte `place`.
 fn file(entries: &[Entry], machine: u16, place: usize) -> Vec<u8> {
     let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0".to_vec();
 
@@ -93,32 +93,27 @@ fn file(entries: &[Entry], machine: u16, place: usize) -> Vec<u8> {
     bytes
 }
 
-/// Places in the file that these program headers have something to say about, and others.
+/// The edges of the first segments and of their pages, and `any`.
 fn places(entries: &[Entry], any: &[u64]) -> Vec<u64> {
     let mut places = any.to_vec();
 
     for (_, _, offset, _, _, size, _, _) in entries.iter().take(12) {
         let end = offset.wrapping_add(*size);
-        for edge in [
-            *offset,
-            end,
-            offset & !0xfff,
-            end.wrapping_add(0xfff) & !0xfff,
-        ] {
+        for edge in [*offset, end, offset & !0xfff, end.wrapping_add(0xfff) & !0xfff] {
             places.extend([edge, edge.wrapping_sub(1)]);
         }
     }
     places
 }
 
-/// The answer of all of the file's bytes; [`find`] knows whether it is right.
+/// The answer if the whole file is mapped. [`find`] checks it.
 fn search(bytes: &[u8], offset: u64, target: &Target) -> Result<Object, Error> {
     let memory = Memory::new(bytes);
 
     find(&memory, memory.len(), offset, target, ENOUGH).result
 }
 
-/// Every corruption of one byte.
+/// Each change of one byte.
 #[test]
 fn every_byte() {
     for file in FILES {
@@ -139,19 +134,16 @@ fn every_byte() {
                 }
             }
         }
-        // Not a test if nothing changed, or all.
+        // Enough answers must stay the same, and enough must change.
         let counts = (same, different, absent);
-        assert!(
-            same > 50_000 && different > 10_000 && absent > 10_000,
-            "{counts:?}"
-        );
+        assert!(same > 50_000 && different > 10_000 && absent > 10_000, "{counts:?}");
     }
 }
 
 proptest! {
     #![proptest_config(cases(4000))]
 
-    /// Headers that make sense here and there, and some that do not.
+    /// Headers that are partly good.
     #[test]
     fn headers(
         entries in prop_oneof![4 => vec(entry(), 0..12), 1 => vec(entry(), 120..132)],
@@ -168,7 +160,7 @@ proptest! {
         }
     }
 
-    /// Bytes that mean nothing, as they are and behind a header that says otherwise.
+    /// Arbitrary bytes, alone and behind a good ELF header.
     #[test]
     fn bytes(bytes in vec(any::<u8>(), 0..600), any in vec(number(), 4)) {
         let mut headed = file(&[(0, 0, 0, 0, 0, 0, 0, 0); 3], 62, 64);
@@ -194,7 +186,7 @@ proptest! {
         }
     }
 
-    /// Nothing is the same when it is read twice, so nothing is: the model knows what was read.
+    /// The bytes differ at each read. The model sees the bytes of each read.
     #[test]
     fn changing(
         entries in vec(entry(), 1..20),
@@ -222,7 +214,7 @@ proptest! {
         }
     }
 
-    /// Reads fail, and units are short, in any file.
+    /// Reads fail, and budgets are short.
     #[test]
     fn refused(
         entries in vec(entry(), 1..140),

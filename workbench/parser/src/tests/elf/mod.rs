@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! ELF headers: what is found in them, and what is survived.
+//! The search in ELF headers.
 //!
-//! [`find`] compares every answer with that of a model, which sees what was read.
+//! [`find`] compares each answer with that of a model, which sees the bytes of each read.
 
 mod hostile;
 mod real;
@@ -12,23 +12,13 @@ use crate::check::object as find;
 use crate::memory::Memory;
 use crate::parse::elf::{Error, Object, Target};
 
-/// Units that any file costs less than.
+/// A budget that is enough for any file.
 const ENOUGH: u32 = 1000;
 
 /// Files of a machine with pages of 64 KiB.
-const LARGE_PAGES: Target = Target {
-    machine: 183,
-    page_size: 0x1_0000,
-};
+const LARGE_PAGES: Target = Target { machine: 183, page_size: 0x1_0000 };
 
-/// What is found for `offset` in a file of these bytes, all of which are mapped.
+/// The answer for `offset` in a file of these bytes, all of which are mapped.
 fn object(bytes: &[u8], offset: u64, target: &Target) -> Result<Object, Error> {
-    find(
-        &Memory::new(bytes),
-        bytes.len() as u64,
-        offset,
-        target,
-        ENOUGH,
-    )
-    .result
+    find(&Memory::new(bytes), bytes.len() as u64, offset, target, ENOUGH).result
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Real files, of which the crate `object` says what is in them: by its segments and sections.
+//! Real files. The crate `object` reads their segments and sections.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -21,7 +21,6 @@ use super::{ENOUGH, Error, find};
 use crate::memory::Memory;
 use crate::parse::elf::{Absence, Object, Segment, Target};
 
-/// Where there are files.
 const DIRECTORIES: [&str; 7] = [
     "/usr/bin",
     "/usr/sbin",
@@ -34,36 +33,36 @@ const DIRECTORIES: [&str; 7] = [
 
 const PAGE: u64 = 4096;
 
-/// Most that is read of a file, which its headers never reach.
+/// The number of bytes to read of a file. Headers never reach so far.
 const MOST: u64 = 0x1_0000;
 
 type Parsed<'a> = ElfFile64<'a, LittleEndian, &'a ReadCache<File>>;
 
-/// How many files and places were compared.
+/// The numbers of compared files and places.
 #[derive(Debug, Default)]
 struct Compared {
-    /// Files without text that the kernel could run.
+    /// Files that the kernel cannot run.
     refused: usize,
     files: usize,
-    /// Of those, files with an SFrame table, and with `.eh_frame_hdr`.
+    /// The numbers of files with an SFrame table, and with `.eh_frame_hdr`.
     tables: [usize; 2],
     places: usize,
 }
 
-/// What `object` says of a file.
+/// The contents of a file, according to `object`.
 #[derive(Default)]
 struct Known {
-    /// The executable parts of it.
+    /// The executable segments.
     texts: Vec<Segment>,
-    /// Where in the file instructions start that are at an address.
+    /// The offset and the address of each section with instructions.
     sections: Vec<(u64, u64)>,
     /// The SFrame table, and `.eh_frame_hdr`.
     tables: [Option<Segment>; 2],
-    /// Bytes of the file that are mapped with its first one.
+    /// The number of bytes that are mapped together with the first one.
     mapped: u64,
 }
 
-/// The segment of a kind, which is that of the section of this name.
+/// The segment of this kind. It must be that of the section with this name.
 fn table(file: &Parsed<'_>, (kind, name): (u32, &str)) -> Option<Segment> {
     let mut headers = file.elf_program_headers().iter();
     let number = |number: &object::U64<LittleEndian>| number.get(LittleEndian);
@@ -78,7 +77,8 @@ fn table(file: &Parsed<'_>, (kind, name): (u32, &str)) -> Option<Segment> {
     if table.len == 0 {
         return None;
     }
-    // Names may be gone, with all sections. The linker may leave less than it has reserved.
+    // The file may have no sections. The segment may be longer than the section, because the linker
+    // reserves room.
     if let Some(section) = section {
         let (offset, len) = section.file_range().expect("it has bytes");
         assert_eq!((offset, section.address()), (table.offset, table.address));
@@ -100,11 +100,7 @@ impl Known {
                 known.mapped = len.next_multiple_of(PAGE);
             }
             if p_flags & PF_X != 0 && len != 0 {
-                known.texts.push(Segment {
-                    offset,
-                    address: segment.address(),
-                    len,
-                });
+                known.texts.push(Segment { offset, address: segment.address(), len });
             }
         }
         for section in file.sections() {
@@ -119,15 +115,12 @@ impl Known {
                 known.sections.push((offset, address));
             }
         }
-        let [sframe, eh_frame] = [
-            (PT_GNU_SFRAME, ".sframe"),
-            (PT_GNU_EH_FRAME, ".eh_frame_hdr"),
-        ];
+        let [sframe, eh_frame] = [(PT_GNU_SFRAME, ".sframe"), (PT_GNU_EH_FRAME, ".eh_frame_hdr")];
         known.tables = [table(file, sframe), table(file, eh_frame)];
         known
     }
 
-    /// The text that has a byte of the file, or another byte of its page.
+    /// The text that holds this byte of the file, or another byte of its page.
     fn text(&self, offset: u64) -> Option<Segment> {
         let mut texts = self.texts.iter();
         let exact = |text: &&Segment| (text.offset..text.offset + text.len).contains(&offset);
@@ -139,7 +132,7 @@ impl Known {
         texts.clone().find(exact).or(texts.find(near)).copied()
     }
 
-    /// Places in the file, at which the answer may change and between.
+    /// Places in the file where the answer may change, and places between them.
     fn places(&self) -> BTreeSet<u64> {
         let mut places = BTreeSet::from([0, u64::MAX]);
 
@@ -156,7 +149,7 @@ impl Known {
     }
 }
 
-/// Compares what is found in the first bytes of a file with what is known of it.
+/// Compares the parser's answers for a file with `known`.
 fn compare_places(path: &Path, bytes: &[u8], known: &Known) -> usize {
     let places = known.places();
     let [sframe, eh_frame] = known.tables;
@@ -169,29 +162,20 @@ fn compare_places(path: &Path, bytes: &[u8], known: &Known) -> usize {
         let expected = match (known.text(offset), sframe.or(eh_frame)) {
             (None, _) => Err(Error::Absent(Absence::NoText)),
             (_, None) => Err(Error::Absent(Absence::NoTable)),
-            (Some(text), Some(_)) => Ok(Object {
-                text,
-                sframe,
-                eh_frame,
-            }),
+            (Some(text), Some(_)) => Ok(Object { text, sframe, eh_frame }),
         };
         assert_eq!(search(offset), expected, "{}: {offset:#x}", path.display());
     }
-    // The linker says where it put the instructions; the text has to say the same.
+    // The text must map each section to the address that the section header has.
     for &(offset, address) in &known.sections {
         if let Ok(Object { text, .. }) = search(offset) {
-            assert_eq!(
-                offset - text.offset,
-                address - text.address,
-                "{}",
-                path.display()
-            );
+            assert_eq!(offset - text.offset, address - text.address, "{}", path.display());
         }
     }
     places.len()
 }
 
-/// Why the headers of a file say that there is nothing for this kernel, by `object`.
+/// The reason why the kernel cannot use a file, according to `object`.
 fn refusal(kind: Option<FileKind>, cache: &ReadCache<File>) -> Option<Absence> {
     match kind {
         Some(FileKind::Elf32) => return Some(Absence::Class),
@@ -212,7 +196,6 @@ fn refusal(kind: Option<FileKind>, cache: &ReadCache<File>) -> Option<Absence> {
     }
 }
 
-/// Compares all that is found in a file.
 fn compare(path: &Path, compared: &mut Compared) {
     let mut bytes = Vec::new();
     let file = File::open(path).expect("it can be read");
@@ -232,7 +215,7 @@ fn compare(path: &Path, compared: &mut Compared) {
 
     let parsed = Parsed::parse(&cache).expect("object understands it");
     let known = Known::new(&parsed);
-    // With the zeros that are in memory behind the end of the file.
+    // Memory has zeros behind the end of the file.
     bytes.resize(known.mapped.min(MOST) as usize, 0);
     compared.places += compare_places(path, &bytes, &known);
     compared.files += 1;
@@ -256,13 +239,12 @@ fn files_below(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Says how much was compared.
+/// Prints the numbers of compared files and places.
 fn report(what: &str, compared: &Compared) {
-    // Not by a macro, whose output is not shown when a test passes.
+    // The output of a macro is hidden if the test passes.
     writeln!(std::io::stderr(), "{what}: {compared:?}").expect("stderr is open");
 }
 
-/// What is installed.
 #[test]
 fn installed_files() {
     let mut compared = Compared::default();
@@ -280,7 +262,7 @@ fn installed_files() {
     assert!(compared.places > 10 * compared.files);
 }
 
-/// What the linker writes when it is told so, with tables.
+/// Programs with SFrame tables, linked here.
 #[test]
 fn linked_files() {
     const PROGRAM: &str =
@@ -313,8 +295,5 @@ fn linked_files() {
     }
     fs::remove_dir_all(&directory).expect("these files are ours");
     report("linked files", &compared);
-    assert_eq!(
-        (compared.files, compared.tables[0]),
-        (options.len(), options.len())
-    );
+    assert_eq!((compared.files, compared.tables[0]), (options.len(), options.len()));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The vectors that the kernel's own tests use, and what is unreliable, costs much or is short.
+//! The test vectors of the kernel; failed reads, costs and limits.
 
 use std::collections::BTreeSet;
 
@@ -12,41 +12,28 @@ use crate::parse::{Array, Budget, Element, Fault, Lost, Reader};
 use crate::vectors::Bytes;
 use crate::vectors::elf::{Expected, FILES, File};
 
-/// More than the longest program headers reach to.
+/// Program headers never reach so far.
 const MOST: usize = 8192;
 
-/// The bytes of a file, in a piece of memory.
 fn bytes(bytes: &Bytes<'_>) -> Vec<u8> {
     bytes.first(MOST).collect()
 }
 
-/// Calls `test` with every file, changed or not: its name, its bytes, how long it is, a place, and
-/// what is found.
+/// Calls `test` with each file, changed and unchanged: its name, its bytes, its length, a place,
+/// and the expected answer.
 fn each(mut test: impl FnMut(&str, &[u8], u64, u64, Expected)) {
     for file in FILES {
         let unchanged = bytes(&file.unchanged());
 
         for (offset, expected) in file.lookups {
-            test(
-                file.name,
-                &unchanged,
-                unchanged.len() as u64,
-                *offset,
-                *expected,
-            );
+            test(file.name, &unchanged, unchanged.len() as u64, *offset, *expected);
         }
         for vector in file.vectors {
             let name = format!("{}: {}", file.name, vector.name);
             vector.for_each(file, |patched| {
                 let bytes = bytes(patched);
                 assert_ne!(bytes, unchanged, "{name}: no change");
-                test(
-                    &name,
-                    &bytes,
-                    patched.len as u64,
-                    vector.offset,
-                    vector.expected,
-                );
+                test(&name, &bytes, patched.len as u64, vector.offset, vector.expected);
             });
         }
     }
@@ -60,7 +47,7 @@ fn files() {
     });
 }
 
-/// Nothing that a file can lack goes without a vector.
+/// Each absence has a vector.
 #[test]
 fn every_absence() {
     let mut seen = Vec::new();
@@ -71,7 +58,7 @@ fn every_absence() {
     }
 }
 
-/// What user space sees does not change, and cannot be mistaken for anything else.
+/// User space sees these numbers and names. They must not change, and each must be unique.
 #[test]
 fn names() {
     let names: Vec<_> = Absence::ALL
@@ -102,7 +89,7 @@ fn names() {
     }
 }
 
-/// Each read fails in turn, and nothing is read after that; so it is with each byte.
+/// Each read fails in turn. The search must end there. The same for each unreadable byte.
 #[test]
 fn faults() {
     each(|name, bytes, len, offset, expected| {
@@ -125,7 +112,7 @@ fn faults() {
         let bytes = bytes(&file.unchanged());
         let (offset, expected) = file.lookups[file.lookups.len() / 2];
 
-        // The last program header ends where the bytes do.
+        // The bytes end with the last program header.
         for hole in 0..=bytes.len() as u64 {
             let memory = Memory::behaving(&bytes, Behaviour::Hole(hole), hole);
             let len = bytes.len() as u64;
@@ -139,7 +126,7 @@ fn faults() {
     }
 }
 
-/// Each unit counts: with one too few the read that it is for is not made.
+/// With fewer units than its cost, a search fails.
 #[test]
 fn budgets() {
     each(|name, bytes, len, offset, expected| {
@@ -155,7 +142,7 @@ fn budgets() {
     });
 }
 
-/// The bytes of a file with another number of program headers, of which all others are of no kind.
+/// The bytes of a file with this number of program headers. The additional ones are empty.
 fn with_count(file: &File, count: u16) -> Vec<u8> {
     let mut bytes = bytes(&file.unchanged());
     let place = usize::from(bytes[0x20]);
@@ -165,7 +152,7 @@ fn with_count(file: &File, count: u16) -> Vec<u8> {
     bytes
 }
 
-/// What a file costs says the number of its program headers.
+/// The cost of a search depends on the number of program headers alone.
 #[test]
 fn costs() {
     for file in FILES {
@@ -191,7 +178,7 @@ fn costs() {
     assert_eq!(elf::MAX_UNITS, 264);
 }
 
-/// Wherever among as many as there may be a table or a text stands, it is found.
+/// A search finds a table and a text at any place among 128 program headers.
 #[test]
 fn every_place() {
     let file = FILES[0];
@@ -214,7 +201,7 @@ fn every_place() {
     }
 }
 
-/// The headers may stand at any place, up to the last one that there is.
+/// The program headers may be at any place in the file.
 #[test]
 fn far_headers() {
     for file in FILES {
@@ -234,7 +221,7 @@ fn far_headers() {
             assert_eq!(found, Err(Error::Absent(Absence::Headers)));
         }
 
-        // They end at 2^64 - 1, and all of that is mapped.
+        // The program headers end at 2^64 - 1, and all bytes are mapped.
         let mut bytes = near.clone();
         let last = u64::MAX - 56 * count;
         bytes[0x20..0x28].copy_from_slice(&last.to_le_bytes());
@@ -250,7 +237,7 @@ fn far_headers() {
     }
 }
 
-/// A file of which byte `last` is asked for next after the ELF header, and cannot be read.
+/// A file whose second read must be at byte `last`, and fails.
 struct Far<'a> {
     memory: Memory<'a>,
     last: u64,
@@ -270,39 +257,22 @@ impl Reader for Far<'_> {
     }
 }
 
-/// Another machine has other files, and pages: more is padding, and less can be mapped.
+/// Files of another machine, with larger pages.
 #[test]
 fn other_targets() {
     let mut bytes = bytes(&FILES[0].unchanged());
     let absent = |absence| Err(Error::Absent(absence));
 
-    assert_eq!(
-        object(&bytes, 0x1234, &LARGE_PAGES),
-        absent(Absence::Machine)
-    );
+    assert_eq!(object(&bytes, 0x1234, &LARGE_PAGES), absent(Absence::Machine));
     bytes[0x12] = 183;
-    assert_eq!(
-        object(&bytes, 0x1234, &Target::AMD64),
-        absent(Absence::Machine)
-    );
+    assert_eq!(object(&bytes, 0x1234, &Target::AMD64), absent(Absence::Machine));
     // The text is at byte 0x1010 and address 0x2010.
-    assert_eq!(
-        object(&bytes, 0x1234, &LARGE_PAGES),
-        absent(Absence::NoText)
-    );
+    assert_eq!(object(&bytes, 0x1234, &LARGE_PAGES), absent(Absence::NoText));
     bytes[0x88..0x90].copy_from_slice(&0x7_1010_u64.to_le_bytes());
     let object_at = |offset| object(&bytes, offset, &LARGE_PAGES);
     let found = Ok(Object {
-        text: Segment {
-            offset: 0x1010,
-            address: 0x7_1010,
-            len: 0x1825,
-        },
-        sframe: Some(Segment {
-            offset: 0x3148,
-            address: 0x4148,
-            len: 0x5c,
-        }),
+        text: Segment { offset: 0x1010, address: 0x7_1010, len: 0x1825 },
+        sframe: Some(Segment { offset: 0x3148, address: 0x4148, len: 0x5c }),
         eh_frame: None,
     });
     for offset in [0, 0xfff, 0x1010, 0x3000, 0xffff] {

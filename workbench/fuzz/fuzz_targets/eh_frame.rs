@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0
-
-//! Gives libFuzzer's inputs to [`unwind_parser::fuzz::eh_frame`].
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| unwind_parser::fuzz::eh_frame(data));

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Recording in a guest, and judging on the host. Include this after lib.sh, inside the
+# root file system.
+
+# Build the kernel and perf. Run COMMAND in a guest; it records into out/NAME. Write
+# perf's recordings there as text: NAME.data to NAME.script.
+take() { # NAME TIMEOUT COMMAND...
+	"$WORKBENCH/vm/kernel" series
+	"$WORKBENCH/perf/build"
+	rm -rf "${OUT:?}/$1"
+	mkdir -p "$OUT/$1"
+	"$WORKBENCH/vm/boot" --timeout "$2" "$1" "$(kernel_dir series)" "${@:3}"
+	as_text "$OUT/$1"
+} >&2
+
+# perf script takes less time on the host.
+as_text() { # DIRECTORY
+	local PATH=$PERF_BUILD:$PATH data name fields
+
+	for data in "$1"/*.data; do
+		name=${data%.data}
+		# perf silently records in another way if a requested feature is missing.
+		perf evlist -v -i "$data" >"$name.events" 2>"$name.log"
+		grep -q defer_callchain: "$name.events" || die "$data: stacks were not deferred"
+		fields=comm,tid,time,event,ip,sym,dso,dsoff
+		[[ $name != *.twice ]] || fields=$fields,trace
+		# The kernel's own functions are those of the guest's kernel.
+		perf script -i "$data" -k "$(kernel_dir series)/vmlinux" --ns --no-inline --max-stack 1024 \
+			--no-merge-callchains -F "$fields" >"$name.script" 2>"$name.log" || {
+			cat "$name.log" >&2
+			die "perf script failed on $data"
+		}
+	done
+}
+
+# Print the results of COMMAND, and keep them in out/NAME.
+judge() { # NAME COMMAND...
+	"${@:2}" | tee "$OUT/$1/results.tap"
+}
