@@ -22,6 +22,10 @@
 
 #define SIGNAL_ILL	4
 #define SIGNAL_TRAP	5
+#define SIGNAL_SEGV	11
+
+/* No program has addresses from here on, with five levels of page tables either. */
+#define TASK_END	0x100000000000000UL
 
 struct probe {
 	const void *at;
@@ -415,6 +419,58 @@ static bool take_signal(int number, void (*take)(int number))
 	return !syscall(__NR_rt_sigaction, number, action, NULL, sizeof(action[0]));
 }
 
+/* Whether there was one sample, whose addresses are all of user space. */
+static bool is_user_stack(unsigned long first)
+{
+	const struct chain *chain = &samples[0].chain;
+	int nr = take_samples();
+	bool user = nr == 1 && chain->nr && chain->ips[0] == first;
+
+	for (unsigned int i = 0; user && i < chain->nr; i++)
+		user = chain->ips[i] < TASK_END;
+	if (!user)
+		ksft_print_msg("%d samples, %u frames: 0x%lx instead of 0x%lx\n", nr, chain->nr,
+			       chain->ips[0], first);
+	return user;
+}
+
+/* Whoever jumps to that trampoline may put any word where its return address is expected. */
+static int test_lie_to_trampoline(const void *unused)
+{
+	static const unsigned long words[] = {
+		0, 1, 9, 10, 11, 0x1000, TASK_END, 1UL << 63, -4096UL, -10UL, -1UL,
+	};
+	/* The trampoline returns behind what a probe has replaced. */
+	enum { REPLACED = 10 };
+	const struct probe probe = QUIET_ENTRY(nop10_at);
+	bool same = false;
+	unsigned long at;
+
+	ENTER();
+	if (open_probe(&probe) || !take_signal(SIGNAL_SEGV, return_to_handler) ||
+	    !take_signal(SIGNAL_ILL, return_to_handler))
+		goto out;
+	/* So that the mapping is there. */
+	chain_call(probed_nop10, 0);
+	at = find_mapping("[uprobes-trampoline]");
+	same = at && !open_breakpoint(at);
+	for (unsigned int i = 0; same && i < ARRAY_SIZE(words); i++) {
+		bool taken = words[i] > REPLACED && words[i] < TASK_END;
+
+		for (int missed = 0; missed <= MOST_MISSED && nothing_sampled(); missed++)
+			return_to(at, words[i]);
+		same = is_user_stack(taken ? words[i] - REPLACED : at);
+		if (!same)
+			ksft_print_msg("with the word 0x%lx\n", words[i]);
+	}
+out:
+	take_signal(SIGNAL_ILL, handler);
+	take_signal(SIGNAL_SEGV, NULL);
+	close_events();
+	LEAVE();
+	return same;
+}
+
 /* A signal interrupts that, at each instruction. */
 static int test_signal_in_return(const void *unused)
 {
@@ -613,6 +669,7 @@ int main(int argc, char **argv)
 	static const struct tap_test others[] = {
 		{ "stop inside an optimised probe", test_stop_in_probe },
 		{ "stop in the trampoline of optimised probes", test_stop_in_trampoline },
+		{ "lies about where that trampoline returns to", test_lie_to_trampoline },
 		{ "stop in the trampoline of return probes", test_stop_in_return },
 		{ "signals in the trampoline of return probes", test_signal_in_return },
 		{ "signals in the trampoline of optimised probes", test_signal_in_trampoline },

@@ -10,6 +10,8 @@
 
 #include "chain_macros.S"
 
+#define UC_RSP		160
+
 #ifdef SFRAME
 .macro frame
 	subq	$0x40, %rsp
@@ -236,6 +238,22 @@ label step_handler_return
 	ret
 end step_handler
 
+/* Goes to %rdi, with %rsi in place of a return address. */
+begin return_to
+	movq	%rsp, return_to_sp(%rip)
+	pushq	%rsi
+	jmp	*%rdi
+end return_to
+
+/* Handler of the signal that this ends with: returns from return_to(). */
+begin return_to_handler
+	movq	return_to_sp(%rip), %rax
+	movq	%rax, UC_RSP(%rdx)
+	leaq	1f(%rip), %rax
+	movq	%rax, UC_RIP(%rdx)
+1:	ret
+end return_to_handler
+
 	.bss
 	.balign	8
 label steps_elsewhere
@@ -245,4 +263,6 @@ label probed_word
 label fault_page
 	.quad	0
 jumper_sp:
+	.quad	0
+return_to_sp:
 	.quad	0

@@ -38,6 +38,8 @@ extern const char stepped_nop10_at[];
 void step_handler(int number);
 extern const char step_handler_return[];
 extern unsigned long steps_elsewhere;
+void return_to(unsigned long at, unsigned long word);
+void return_to_handler(int number);
 void interrupted(int depth);
 extern const char interrupted_ud2[], interrupted_behind[];
 
