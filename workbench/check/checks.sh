@@ -240,7 +240,7 @@ part_base() {
 	local package version log
 
 	for package in ${BASE:-$OTHER_BASES}; do
-		log=$logs/check-series-on-$package.log
+		log=$logs/check-series-on-${package//[^A-Za-z0-9]/-}.log
 		if ! "$WORKBENCH/tree/other" "$package" 2>"$log" >"$BUILD/check/other"; then
 			result FAILED "series on $package" "see $log"
 			sed 's/^/        | /' "$log"
@@ -285,6 +285,7 @@ part_long() {
 	check "unwind-tables: Debian package" enter "$WORKBENCH/package/build"
 	check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:-180}"
 	check "every commit builds" inside every_commit_builds
+	check "every commit's files build for i386 and arm64" inside every_commit_builds_elsewhere
 	part_base
 	check "bench" "$WORKBENCH/measure/bench" &&
 		within_limits

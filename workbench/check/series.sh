@@ -445,13 +445,15 @@ build_touched() { # TREE ARCH [vmlinux]
 		sort >"$touched"
 	while IFS= read -r file; do
 		case $file in
+		arch/x86/*64[./]*) continue ;; # by $(BITS) in Makefiles, and neither has these
 		arch/x86/*) [ "$2" = i386 ] || continue ;;
 		rust/*) continue ;; # `prepare' builds those
 		*.rs) [ -e "$1/${file%/*}/Makefile" ] && grep -qw "$(basename "${file%.rs}.o")" "$1/${file%/*}/Makefile" || continue ;;
 		esac
 		! configured "$objects" "${file%.*}.o" "$1" || targets+=("${file%.*}.o")
 	done <"$touched"
-	"${make[@]}" "${targets[@]}" >"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
+	mapfile -t targets < <(printf '%s\n' "${targets[@]}" | sort -u)
+	"${make[@]}" --keep-going "${targets[@]}" >"$log" 2>&1 || { grep -E -B2 -A6 'error(\[|:)|Error [0-9]' "$log" | head -n 60; return 1; }
 	[ -z "${3-}" ] || "${make[@]}" "$3" >>"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
 	"$WORKBENCH/check/new_warnings" "$1" "$(base)" "$log" || return
 
