@@ -12,7 +12,7 @@ export JOBS COMMAND
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run profile check check-host check-vm check-long agree fuzz bench bench-host bench-limits \
+.PHONY: help run profile check check-host check-vm check-long check-base agree fuzz bench bench-host bench-limits \
 	bench-tables bench-waits package tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
@@ -22,6 +22,7 @@ help: ## list the targets
 	@sed -n 's/^# \([A-Z_]*\)= *\(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 # KDIR=         a kernel tree of your own to put the series on; it is only read
+# BASE=         the package whose kernel `check-base' takes (default: 7.2 and the newest)
 # COMMAND=      the command of `profile', a line for bash
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
@@ -48,6 +49,9 @@ check-vm: ## run the tests in a virtual machine
 
 check-long: ## run the tests that take hours
 	@$(LOCKED) $(WB)/check/run long
+
+check-base: ## put the series on other kernels of Debian, and run its tests there
+	@BASE="$(BASE)" $(LOCKED) $(WB)/check/run base
 
 agree: ## compare the parser with other readers of tables
 	@$(LOCKED) $(WB)/readers/agree

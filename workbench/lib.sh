@@ -13,7 +13,7 @@ CACHE=$(realpath -m "${UNWIND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/linux-unwin
 export UNWIND_CACHE=$CACHE
 # Build products of this clone, and its results for the user.
 BUILD=$TOP/build
-OUT=$TOP/out
+OUT=${UNWIND_OUT:-$TOP/out}
 
 # The name of a root file system contains a hash of its inputs.
 rootfs_id=$({ echo "$TOOLS_SUITE"; sed '/^#/d' "$WORKBENCH/rootfs/packages"; } | sha256sum)
@@ -36,6 +36,9 @@ kernel_dir() { printf '%s' "$BUILD/kernel-$1${KDIR_BASE:+-${kdir_id:0:8}}"; }
 
 # The directory in which the perf of the series is built.
 PERF_BUILD=$BUILD/perf${KDIR_BASE:+-${kdir_id:0:8}}
+
+# The directory in which the selftests of the series are installed.
+SELFTESTS=$BUILD/selftests${KDIR_BASE:+-${kdir_id:0:8}}
 
 # Bring the kernel tree up to date, then restart the script inside the tool-chain root
 # file system: `tree_and_inside "$0" "$@"`. Inside, it does nothing.

@@ -178,7 +178,7 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 		--append "no5lvl kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables*" \
 		"selftests-$1" "$(kernel_dir "$1")" \
 		env "DAMAGE_STEP=${DAMAGE_STEP-5}" "RACE_SECONDS=${RACE_SECONDS-60}" "RANDOM_SECONDS=${RANDOM_SECONDS-60}" \
-		"${guest[@]}" "$BUILD/selftests" "$OUT/selftests-$1" "${@:3}"
+		"${guest[@]}" "$SELFTESTS" "$OUT/selftests-$1" "${@:3}"
 }
 
 # Those of the abstractions that the series adds are among them.
@@ -233,6 +233,41 @@ own_program() {
 		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "the graph, the output or the status is wrong"; return 1; }
 }
 
+# --- On other bases ---
+
+# Put the series on the kernels of other packages, build it, and run its tests there.
+part_base() {
+	local package version log
+
+	for package in ${BASE:-$OTHER_BASES}; do
+		log=$logs/check-series-on-${package//[^A-Za-z0-9]/-}.log
+		if ! "$WORKBENCH/tree/other" "$package" 2>"$log" >"$BUILD/check/other"; then
+			result FAILED "series on $package" "see $log"
+			sed 's/^/        | /' "$log"
+			continue
+		fi
+		version=$(git -C "$(<"$BUILD/check/other")" log --reverse --format=%s | head -n 1)
+		if [ -z "${BASE-}" ] && [ "$version" = "Linux $BASE_VERSION" ]; then
+			result SKIP "series on $package" "the newest is $version, the base of the other checks"
+			continue
+		fi
+		KDIR=$(<"$BUILD/check/other") UNWIND_OUT=$OUT/$package \
+			check "series on $package" "$WORKBENCH/check/run" other
+		printf '        %s: %s\n' "$version" "$(tail -n 1 "$log")"
+	done
+}
+
+# The same for one of them, which KDIR names.
+part_other() {
+	check "the series applies" "$WORKBENCH/tree/assemble" || return
+	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
+	check "no warnings in that build" no_warnings "$logs/build-series.log"
+	check "perf builds" "$WORKBENCH/perf/build"
+	check "kselftests build" inside install_selftests || return
+	check "guest: KUnit and kselftests" selftests series 2400
+	count_guest series
+}
+
 # --- Long checks ---
 
 part_long() {
@@ -250,6 +285,8 @@ part_long() {
 	check "unwind-tables: Debian package" enter "$WORKBENCH/package/build"
 	check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:-180}"
 	check "every commit builds" inside every_commit_builds
+	check "every commit's files build for i386 and arm64" inside every_commit_builds_elsewhere
+	part_base
 	check "bench" "$WORKBENCH/measure/bench" &&
 		within_limits
 	check "kselftests build" inside install_selftests || return

@@ -169,13 +169,13 @@ without_rust() {
 
 # Whether the configuration builds an object: no Makefile on the way names it only
 # under options that are off.
-configured() { # KERNEL-BUILD-DIRECTORY OBJECT
+configured() { # KERNEL-BUILD-DIRECTORY OBJECT [TREE]
 	local dir=$2 rest lines
 
 	while [[ $dir == */* ]]; do
 		dir=${dir%/*}
 		rest=${2#"$dir/"}
-		lines=$(cat "$TREE/$dir"/{Makefile,Kbuild} 2>/dev/null |
+		lines=$(cat "${3:-$TREE}/$dir"/{Makefile,Kbuild} 2>/dev/null |
 			grep -E "[[:space:]](${rest//./\\.}|${rest%%/*}/)([[:space:]]|\$)" | grep -v '^#') || true
 		[ -z "$lines" ] || grep -qv 'CONFIG_' <<<"$lines" ||
 			grep -oE 'CONFIG_[A-Z0-9_]+' <<<"$lines" | grep -xf - <(sed -n 's/=[ym]$//p' "$1/.config") >"$BUILD/check/options" ||
@@ -323,8 +323,8 @@ install_selftests() {
 	objects=$(kernel_dir series)
 	make -s -C "$TREE" "O=$objects" headers
 	make -C "$TREE/tools/testing/selftests" "O=$objects" TARGETS=unwind_user FORCE_TARGETS=1 \
-		"KSFT_INSTALL_PATH=$BUILD/selftests" install
-	[ "$(wc -l <"$BUILD/selftests/kselftest-list.txt")" -ge 20 ]
+		"KSFT_INSTALL_PATH=$SELFTESTS" install
+	[ "$(wc -l <"$SELFTESTS/kselftest-list.txt")" -ge 20 ]
 }
 
 # The tests of mappings need stubs of the functions that the series calls there.
@@ -401,4 +401,65 @@ build_commit() { # TREE NAME OPTION
 	if grep -n 'warning:' "$log"; then
 		return 1
 	fi
+}
+
+# The objects of the files that the series touches build at each commit (or at those that
+# are named) for two more architectures, as far as their configurations have them. At the
+# last commit, a whole kernel does.
+every_commit_builds_elsewhere() { # [COMMIT...]
+	local tree=$BUILD/tree-elsewhere commit arch last
+	local commits=("$@")
+
+	[ $# -gt 0 ] || mapfile -t commits < <(git -C "$TREE" rev-list --reverse "$(base)..HEAD")
+	last=$(git -C "$TREE" rev-parse HEAD)
+	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
+	git -C "$tree" fetch --quiet "$TREE" HEAD
+	for commit in "${commits[@]}"; do
+		git -C "$tree" checkout --quiet --detach "$commit"
+		git -C "$tree" log -1 --oneline
+		for arch in i386 arm64; do
+			build_touched "$tree" "$arch" "$([ "$commit" != "$last" ] || echo vmlinux)" || return
+		done
+	done
+}
+
+build_touched() { # TREE ARCH [vmlinux]
+	local objects=$BUILD/kernel-commits-$2 log=$OUT/logs/build-commits-$2.log lost file make targets=(prepare)
+	local touched=$BUILD/check/touched-$2
+
+	make=(make -C "$1" "O=$objects" "ARCH=$2" "-j${JOBS:-2}")
+	[ "$2" = i386 ] || make+=(LLVM=1)
+	mkdir -p "$objects"
+	# The last setting of an option wins.
+	cat "$WORKBENCH/config/small.config" "$WORKBENCH/config/$2.config" | sed '/^#/d' |
+		tac | awk -F= '!seen[$1]++' >"$objects/wanted.config"
+	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
+	# Early commits do not have all of the options.
+	lost=$(grep -v '=n$' "$objects/wanted.config" | grep -vxFf "$objects/.config" || true)
+	if [ -n "$lost" ]; then
+		echo "$2: not in the configuration: ${lost//$'\n'/ }"
+		[ -z "${3-}" ] || return
+	fi
+
+	git -C "$1" diff --name-only --diff-filter=d "$(base)" -- '*.c' '*.S' '*.rs' ':!*.lds.S' ':!tools' |
+		sort >"$touched"
+	while IFS= read -r file; do
+		case $file in
+		arch/x86/*64[./]*) continue ;; # by $(BITS) in Makefiles, and neither has these
+		arch/x86/*) [ "$2" = i386 ] || continue ;;
+		rust/*) continue ;; # `prepare' builds those
+		*.rs) [ -e "$1/${file%/*}/Makefile" ] && grep -qw "$(basename "${file%.rs}.o")" "$1/${file%/*}/Makefile" || continue ;;
+		esac
+		! configured "$objects" "${file%.*}.o" "$1" || targets+=("${file%.*}.o")
+	done <"$touched"
+	mapfile -t targets < <(printf '%s\n' "${targets[@]}" | sort -u)
+	"${make[@]}" --keep-going "${targets[@]}" >"$log" 2>&1 || { grep -E -B2 -A6 'error(\[|:)|Error [0-9]' "$log" | head -n 60; return 1; }
+	[ -z "${3-}" ] || "${make[@]}" "$3" >>"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
+	"$WORKBENCH/check/new_warnings" "$1" "$(base)" "$log" || return
+
+	# What was compiled is in make's own files.
+	grep -rhoE --include='.*.cmd' "$1/[^ ]+\.(c|S|rs)\b" "$objects" | sed "s,^$1/,," | sort -u | comm -12 - "$touched" >"$touched.built"
+	echo "$2: $(wc -l <"$touched.built") of $(wc -l <"$touched") files are built"
+	comm -23 "$touched" "$touched.built" | sed "s/^/$2 does not build /"
+	[ ! -s "$touched" ] || [ -s "$touched.built" ]
 }

@@ -52,6 +52,7 @@ def apply(git, patches, failed, *options):
         return
     except common.GitError:
         pass # find out which one it is, and merge it where that is possible
+    conflicts = []
     for path, patch in patches.items():
         try:
             git(*options, "-", data=patch)
@@ -60,7 +61,9 @@ def apply(git, patches, failed, *options):
                 git(*options, "--3way", "-", data=patch)
                 common.say(f"{path}.patch was merged")
             except common.GitError:
-                common.die(failed(path) + "\n  git: " + "\n  git: ".join(str(error).split("\n")))
+                conflicts += [failed(path), *(f"  git: {line}" for line in str(error).split("\n"))]
+    if conflicts:
+        common.die("\n".join(conflicts))
 
 
 def add_files(git, repository):
@@ -91,7 +94,9 @@ def states(git, repository):
     """The state of the touched paths after each commit; the index is the base's."""
     in_base = entries(git, repository.paths())
     apply(git, {p: repository.files[p + ".patch"][1] for p in repository.paths()
-                if repository.is_patch(p)}, "{}.patch does not apply".format)
+                if repository.is_patch(p)},
+          lambda path: f"{path}.patch does not apply, of "
+                       + ", ".join(c.name for c in repository.commits if path in c.paths))
     add_files(git, repository)
     left = []
     for commit in reversed(repository.commits):
