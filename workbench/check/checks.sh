@@ -24,7 +24,7 @@ part_host() {
 	check "workspace: rustfmt" in_crates fmt --check
 	check "workspace: clippy" in_crates clippy --workspace --all-targets -- -D warnings
 	# The seed is fixed, so each run has the same cases. A run by hand has others.
-	UNWIND_DEMO_LUA=$BUILD/demo/lua PROPTEST_RNG_SEED=1 \
+	PROPTEST_RNG_SEED=1 \
 		check "parser, readers and host tools" \
 		in_crates test --workspace --exclude unwind-fuzz -- --nocapture
 	count cargo "parser, readers and host tools" "$logs/check-parser--readers-and-host-tools.log"

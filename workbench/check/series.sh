@@ -211,7 +211,7 @@ python_scripts() {
 	xargs ruff check --no-cache --config "$config" <<<"$scripts"
 	for file in $scripts; do
 		[ ! -f "$file" ] ||
-			MYPYPATH=$WORKBENCH/walks:$WORKBENCH/libraries:$WORKBENCH/luajit:$WORKBENCH/stock:$WORKBENCH/tree:$WORKBENCH/fuzz \
+			MYPYPATH=$WORKBENCH/walks:$WORKBENCH/libraries:$WORKBENCH/luajit:$WORKBENCH/stock:$WORKBENCH/tree \
 				mypy --no-error-summary --cache-dir "$BUILD/check/mypy" --config-file "$config" "$file" ||
 			failed=1
 	done
