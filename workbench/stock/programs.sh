@@ -122,13 +122,13 @@ prepare_menhir() {
 		printf '%%token NUMBER NAME PLUS TIMES LEFT RIGHT COMMA END STOP\n'
 		printf '%%left PLUS\n%%left TIMES\n%%start <unit> program\n'
 		printf '%%type <unit> all statement value\n'
-		printf '%%token KIND%d\n' {0..79}
-		printf '%%type <unit> list%d\n' {0..79}
+		printf '%%token KIND%d\n' {0..119}
+		printf '%%type <unit> list%d\n' {0..119}
 		printf '%%%%\nprogram: all STOP {()}\nall: {()} | all statement {()}\nstatement: value END {()}\n'
-		for kind in {0..79}; do
+		for kind in {0..119}; do
 			echo "| KIND$kind list$kind END {()}"
 		done
-		for kind in {0..79}; do
+		for kind in {0..119}; do
 			echo "list$kind: value {()} | list$kind COMMA value {()} | KIND$kind value {()}"
 		done
 		printf 'value: NUMBER {()} | NAME {()} | LEFT value RIGHT {()} | value PLUS value {()} | value TIMES value {()}\n'
@@ -136,6 +136,6 @@ prepare_menhir() {
 }
 run_menhir() { menhir --no-stdlib --no-code-generation --dump grammar.mly && wc -l <grammar.automaton; }
 
-run_throw() { "$STOCK/throw" 700; }
+run_throw() { "$STOCK/throw" 1400; }
 
 run_rust() { "$STOCK/rust" 12; }
