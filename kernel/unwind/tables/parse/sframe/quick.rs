@@ -116,8 +116,11 @@ impl<A: Abi, R: Reader> Rows<'_, A, R> {
         let head = (width as usize).wrapping_add(1);
         let mut at = Attribute::SIZE;
         let mut found = NONE;
-        // The start of the last row that was passed: none has this.
-        let mut passed = -1;
+        // Starts are compared as they count from here: those up to `wanted` wrap, and so are above
+        // all others, but in order.
+        let above = wanted.wrapping_add(1);
+        // That of the last row that was passed, before the first one the one below 0.
+        let mut passed = above.wrapping_add(1).wrapping_neg();
 
         loop {
             let before = left;
@@ -134,21 +137,18 @@ impl<A: Abi, R: Reader> Rows<'_, A, R> {
                 let Some((start, info)) = A::start_and_info(&self.bytes, at, width) else {
                     return Ok(None);
                 };
+                let from_above = start.wrapping_sub(above);
                 let length = Lengths::<A>::of_default(info);
-                if length == 0 {
-                    return Ok(None);
-                }
-                if start > wanted {
-                    if start >= self.function.size {
+                if from_above <= passed {
+                    let is_above = start >= above && start < self.function.size;
+                    if !is_above || length == Lengths::<A>::NONE {
                         return Ok(None);
                     }
                     break true;
                 }
-                if i64::from(start) <= passed {
-                    return Ok(None);
-                }
                 found = at;
-                passed = i64::from(start);
+                passed = from_above;
+                // Of a row without a meaning, this ends beyond the window.
                 at = at.wrapping_add(width as usize).wrapping_add(length);
                 left = left.wrapping_sub(1);
             };
@@ -158,7 +158,7 @@ impl<A: Abi, R: Reader> Rows<'_, A, R> {
                 return Ok(self.rule_of(found, width));
             }
             // The last row that was passed is kept, with what is behind it.
-            if found == NONE || found == 0 {
+            if found == NONE || found == 0 || at.wrapping_sub(found) > READ {
                 return Ok(None);
             }
             budget.spend(Budget::READ)?;

@@ -188,11 +188,14 @@ impl Row {
         self.at.wrapping_add(u64::from(nth).wrapping_mul(width))
     }
 
-    /// How long a row is behind its start, by its information byte; 0 if that has no meaning.
+    /// The length of a row whose information byte has no meaning: more than any has, or a window.
+    const NO_LENGTH: u8 = u8::MAX;
+
+    /// How long a row is behind its start, by its information byte.
     const fn lengths<A: Abi>(flexible: bool) -> [u8; 256] {
         let unused =
             if A::SIGNED_RA { 0 } else { Self::SIGNED } | if flexible { Self::FROM_SP } else { 0 };
-        let mut lengths = [0; 256];
+        let mut lengths = [Self::NO_LENGTH; 256];
         let mut rest: &mut [u8] = &mut lengths;
         let mut info: u8 = 0;
 
@@ -226,13 +229,16 @@ impl<A: Abi> Lengths<A> {
     const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false);
     const FLEXIBLE: &'static [u8; 256] = &Row::lengths::<A>(true);
 
+    /// That of a row whose information byte has no meaning.
+    pub(super) const NONE: usize = Row::NO_LENGTH as usize;
+
     /// That of a row of a default function.
     #[inline(always)]
     pub(super) fn of_default(info: u8) -> usize {
         // There is a length for each byte.
         Self::DEFAULT
             .get(usize::from(info))
-            .map_or(0, |length| usize::from(*length))
+            .map_or(Self::NONE, |length| usize::from(*length))
     }
 }
 
@@ -240,7 +246,7 @@ impl<A: Abi> Lengths<A> {
 #[derive(Clone, Copy)]
 pub(super) struct Walk {
     attribute: Attribute,
-    /// By the information byte, how long a row is behind its start, or 0.
+    /// By the information byte, how long a row is behind its start.
     lengths: &'static [u8; 256],
     /// Address of the function's first byte.
     function: u64,
@@ -302,9 +308,10 @@ impl Walk {
             return Err(window.error(Reason::RowOrder, at));
         }
         // There is a length for each byte.
-        let length = self.lengths.get(usize::from(info)).copied().unwrap_or(0);
+        let length = self.lengths.get(usize::from(info)).copied();
+        let length = length.unwrap_or(Row::NO_LENGTH);
         let info_at = at.wrapping_add(width as u64);
-        if length == 0 {
+        if length == Row::NO_LENGTH {
             return Err(self.bad_row(window, start, info));
         }
 
