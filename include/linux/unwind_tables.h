@@ -58,6 +58,9 @@ struct unwind_table_info {
 #define UNWIND_TABLES_WAITS		16
 #define UNWIND_TABLES_DISCOVERIES	8
 
+/* Bytes of a function's rows that are read at once: most functions have less. */
+#define UNWIND_TABLES_BLOCK		48
+
 /*
  * What the tables have said about an address is kept in one of two slots beside each
  * other, of 2^BITS pairs: 8 KiB. What the address is known by is multiplied by a number
@@ -131,6 +134,7 @@ void unwind_tables_disabled(const struct unwind_table_info *info);
 void unwind_tables_dropped(const struct unwind_table_info *info);
 void unwind_tables_discovered(const struct unwind_table_info *info);
 int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned int *waits);
+int unwind_tables_read_block(void *to, unsigned long addr, unsigned int *waits);
 int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *object);
 int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part);
 int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
@@ -223,6 +227,7 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	walk->pending = false;
 	walk->recent.generation = 0;
 	walk->budget = UNWIND_TABLES_BUDGET;
+	walk->lookup_budget = UNWIND_TABLES_BUDGET / 4;
 	walk->formats = unwind_tables_formats();
 	walk->salt = (u64)walk->formats << UNWIND_TABLES_CACHE_SALT;
 	/* Pairs with the cmpxchg() that publishes a new registry. */

@@ -13,6 +13,7 @@
 #include <linux/errno.h>
 #include <linux/fault-inject-usercopy.h>
 #include <linux/kernel.h>
+#include <linux/string.h>
 #include <linux/swab.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
@@ -41,32 +42,35 @@ static __always_inline s64 raw_offset(u64 raw, bool wide, bool swapped)
 	return swapped ? swab64(raw) : raw;
 }
 
-/* All of it, for each place and kind of array: what is constant costs nothing. */
+/*
+ * All of it, for each place and kind of array: what is constant costs nothing. There
+ * are @count elements from @first on; the offset of that one counts from @origin.
+ */
 static __always_inline
-int bisect(unsigned long table, const struct unwind_bisect_array *array, u64 key,
+int bisect(unsigned long first, u64 origin, u32 count, u64 key,
 	   struct unwind_bisect_element *element, bool user, bool wide, bool relative,
 	   bool swapped)
 {
 	const unsigned int width = wide ? sizeof(s64) : sizeof(s32);
-	const unsigned int size = 2 * width;
-	const unsigned long first = table + array->place;
+	const u64 size = 2 * width;
 	/* What an element at address 0 would count from. */
-	const u64 from = array->origin - (relative ? first : 0);
+	const u64 from = origin - (relative ? first : 0);
+	/* Bytes of the elements that are left. */
+	u64 left = count * size, half;
 	u64 raw, start, least = 0, most = U64_MAX;
 	unsigned long at, low = first;
-	u32 count = array->count, half, rest[2] = {};
 
-	if (user && !user_read_access_begin((const void __user *)first, (u64)count * size))
+	if (user && !user_read_access_begin((const void __user *)first, left))
 		return -EFAULT;
 
 	/*
-	 * The last element at or below @key is in the @count elements from @low
-	 * on, if there is one. They are at most half as many, rounded up, after
-	 * each read: that makes 32 reads at most, the one below included.
+	 * The last element at or below @key is in the @left bytes from @low on,
+	 * if there is one. They are at most half as many elements, rounded up,
+	 * after each read: that makes 32 reads at most, the one below included.
 	 */
-	while (count > 1) {
-		half = count / 2;
-		at = low + (unsigned long)half * size;
+	while (left > size) {
+		half = left / 2 & -size;
+		at = low + half;
 		raw = wide ? get_number(u64, at, user) : get_number(u32, at, user);
 		start = from + (relative ? at : 0) + raw_offset(raw, wide, swapped);
 		if (start <= key) {
@@ -74,17 +78,17 @@ int bisect(unsigned long table, const struct unwind_bisect_array *array, u64 key
 				goto unsorted;
 			least = start;
 			low = at;
-			count -= half;
+			left -= half;
 		} else {
 			if (unlikely(start > most))
 				goto unsorted;
 			most = start;
-			count = half;
+			left = half;
 		}
 	}
 	if (unlikely(low == first)) {
 		/* Element 0 was not looked at. */
-		if (!count)
+		if (!left)
 			goto not_found;
 		at = low;
 		raw = wide ? get_number(u64, at, user) : get_number(u32, at, user);
@@ -95,14 +99,17 @@ int bisect(unsigned long table, const struct unwind_bisect_array *array, u64 key
 			goto not_found;
 		least = start;
 	}
-	rest[0] = get_number(u32, low + width, user);
-	if (wide)
-		rest[1] = get_number(u32, low + width + sizeof(u32), user);
+	/* The first of both parts is the one of an element that is not wide. */
+	if (wide) {
+		raw = get_number(u64, low + width, user);
+		memcpy(element->rest, &raw, sizeof(element->rest));
+	} else {
+		element->rest[0] = get_number(u32, low + width, user);
+		element->rest[1] = 0;
+	}
 	if (user)
 		user_read_access_end();
 	element->start = least;
-	element->rest[0] = rest[0];
-	element->rest[1] = rest[1];
 	element->nth = (low - first) / size;
 	return 0;
 
@@ -121,25 +128,27 @@ fault:
 	return -EFAULT;
 }
 
-/* Four bytes that count from the table's base: what linkers write for .eh_frame. */
-static noinline
-int bisect_narrow(unsigned long table, const struct unwind_bisect_array *array, u64 key,
-		  struct unwind_bisect_element *element)
+/* Offsets of eight bytes, each from where it stands. */
+static __always_inline
+int bisect_wide_user(unsigned long first, u32 count, u64 key,
+		     struct unwind_bisect_element *element)
 {
-	return bisect(table, array, key, element, true, false, false, false);
+	return bisect(first, first, count, key, element, true, true, true, false);
 }
 
+/* Any other array in user memory. */
 static __always_inline
-int bisect_any(unsigned long table, const struct unwind_bisect_array *array, u64 key,
-	       struct unwind_bisect_element *element, bool user)
+int bisect_user(unsigned long table, const struct unwind_bisect_array *array, u64 key,
+		struct unwind_bisect_element *element)
 {
-	/* Eight bytes that count from where they stand: what linkers write for SFrame. */
-	if (likely(array->wide && array->relative && !array->swapped))
-		return bisect(table, array, key, element, user, true, true, false);
-	if (likely(user && !array->wide && !array->relative && !array->swapped))
-		return bisect_narrow(table, array, key, element);
-	return bisect(table, array, key, element, user, array->wide, array->relative,
-		      array->swapped);
+	const unsigned long first = table + array->place;
+
+	/* Four bytes that count from the table's base: what linkers write for .eh_frame. */
+	if (likely(!array->wide && !array->relative && !array->swapped))
+		return bisect(first, array->origin, array->count, key, element, true, false,
+			      false, false);
+	return bisect(first, array->origin, array->count, key, element, true, array->wide,
+		      array->relative, array->swapped);
 }
 
 /**
@@ -170,10 +179,51 @@ int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *ar
 	if (should_fail_usercopy())
 		return -EFAULT;
 	do {
-		ret = bisect_any(table, array, key, element, true);
+		ret = bisect_user(table, array, key, element);
 	} while (unlikely(ret == -EFAULT) && unwind_tables_wait_begin(&wait));
 	unwind_tables_wait_end(&wait);
 	return ret;
+}
+
+/* What a search cannot read at once it may wait for. */
+static noinline
+int bisect_wide_waiting(unsigned long first, u32 count, u64 key,
+			struct unwind_bisect_element *element, unsigned int *waits)
+{
+	struct unwind_tables_wait wait = { .left = waits };
+	int ret = -EFAULT;
+
+	if (unwind_tables_wait_begin(&wait))
+		ret = bisect_wide_user(first, count, key, element);
+	unwind_tables_wait_end(&wait);
+	return ret;
+}
+
+/**
+ * unwind_bisect_wide_user - Search an array in user memory, as most of SFrame are
+ * @first:   Address of its first element
+ * @count:   How many elements there are
+ * @key:     What to search
+ * @element: Where to put what was found
+ * @waits:   How many more searches may wait for memory; this one takes itself off
+ *
+ * The same as unwind_bisect_user(), in fewer instructions. The array is wide and
+ * relative, not swapped, and the offset of element 0 counts from where it stands.
+ *
+ * Context: As unwind_bisect_user().
+ * Return: As unwind_bisect_user().
+ */
+int unwind_bisect_wide_user(unsigned long first, u32 count, u64 key,
+			    struct unwind_bisect_element *element, unsigned int *waits)
+{
+	int ret;
+
+	if (should_fail_usercopy())
+		return -EFAULT;
+	ret = bisect_wide_user(first, count, key, element);
+	if (likely(ret != -EFAULT))
+		return ret;
+	return bisect_wide_waiting(first, count, key, element, waits);
 }
 
 /**
@@ -189,5 +239,6 @@ int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *ar
 int unwind_bisect_kernel(const void *table, const struct unwind_bisect_array *array,
 			 u64 key, struct unwind_bisect_element *element)
 {
-	return bisect_any((unsigned long)table, array, key, element, false);
+	return bisect((unsigned long)table + array->place, array->origin, array->count, key,
+		      element, false, array->wide, array->relative, array->swapped);
 }

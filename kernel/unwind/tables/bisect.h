@@ -47,6 +47,8 @@ struct unwind_bisect_element {
 
 int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *array,
 		       u64 key, struct unwind_bisect_element *element, unsigned int *waits);
+int unwind_bisect_wide_user(unsigned long first, u32 count, u64 key,
+			    struct unwind_bisect_element *element, unsigned int *waits);
 int unwind_bisect_kernel(const void *table, const struct unwind_bisect_array *array,
 			 u64 key, struct unwind_bisect_element *element);
 

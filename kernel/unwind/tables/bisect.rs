@@ -4,7 +4,10 @@
 
 use core::{
     cell::Cell,
-    mem::offset_of, //
+    mem::{
+        offset_of,
+        MaybeUninit, //
+    },
 };
 
 use kernel::{
@@ -71,6 +74,34 @@ pub(crate) fn in_user_memory(
         )
     };
     found(ret, element)
+}
+
+/// The same, if offsets have 8 bytes and each counts from where it stands. The array has `count`
+/// elements, from address `first` on. What was found is put into `room`.
+#[allow(dead_code, reason = "the parser's tests read no user memory")]
+#[inline(always)]
+pub(crate) fn wide_in_user_memory<'a>(
+    first: usize,
+    count: u32,
+    key: u64,
+    waits: &Cell<c_uint>,
+    room: &'a mut MaybeUninit<Element>,
+) -> Result<&'a Element, Lost> {
+    let to = room.as_mut_ptr();
+
+    // SAFETY: The structure is laid out as C expects, see above. User memory may be asked for at
+    // any address, and only this thread uses the number of waits.
+    let ret = unsafe {
+        (&raw mut (*to).nth).write(0);
+        bindings::unwind_bisect_wide_user(first, count, key, to.cast(), waits.as_ptr())
+    };
+
+    match ret {
+        // SAFETY: C has found an element, and put all of it there.
+        0 => Ok(unsafe { room.assume_init_ref() }),
+        // SAFETY: This was written above.
+        _ => Err(Lost::from_errno(ret, unsafe { (*to).nth })),
+    }
 }
 
 /// Searches an array in a table that the kernel has.

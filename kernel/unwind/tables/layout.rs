@@ -7,12 +7,14 @@ use core::mem::offset_of;
 use kernel::{
     bindings::{
         self,
+        unwind_tables_walk as Walk,
         unwind_user_frame as Frame, //
     },
     prelude::*, //
 };
 
 use crate::parse::{
+    Budget,
     Packed,
     Register,
     Rule,
@@ -73,6 +75,12 @@ static_assert!(
     Rule::signal_frame().flags() as u32
         == bindings::UNWIND_USER_SIGNAL | bindings::UNWIND_USER_NO_ROWS
 );
+
+static_assert!(Budget::PLACES[0] == 0);
+static_assert!(
+    offset_of!(Walk, budget) + Budget::PLACES[1] == offset_of!(Walk, lookup_budget)
+);
+static_assert!(align_of::<Budget>() == align_of::<u32>());
 
 static_assert!(Packed::USUAL == bindings::UNWIND_TABLES_RULE_USUAL as u64);
 static_assert!(Packed::OUTERMOST == bindings::UNWIND_TABLES_RULE_OUTERMOST as u64);

@@ -14,7 +14,8 @@
  */
 static void remember(const struct unwind_tables_walk *walk, unsigned long ip)
 {
-	u64 tag = unwind_tables_tag(walk, walk->answer.generation, ip);
+	const u64 rule = walk->answer.rule;
+	const u64 tag = unwind_tables_tag(walk, walk->answer.generation, ip);
 	struct unwind_tables_slot *slot = &walk->cache[unwind_tables_place(tag)];
 
 	if (walk->caller) {
@@ -23,15 +24,18 @@ static void remember(const struct unwind_tables_walk *walk, unsigned long ip)
 	} else {
 		slot++;
 	}
-	WRITE_ONCE(slot->check, tag ^ walk->answer.rule);
-	WRITE_ONCE(slot->rule, walk->answer.rule);
+	WRITE_ONCE(slot->check, tag ^ rule);
+	WRITE_ONCE(slot->rule, rule);
 }
 
 u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 {
-	bool remembered;
-
 	might_fault();
+	/*
+	 * An answer is as old as this, which pairs with the release that changes it:
+	 * what was removed before is not found.
+	 */
+	walk->answer.generation = smp_load_acquire(&walk->tables->generation);
 	/* A read that may wait allows it for itself: see wait.h. */
 	pagefault_disable();
 	walk->error = __unwind_tables_lookup(ip, walk);
@@ -42,13 +46,17 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 	if (unlikely(!walk->cache))
 		/* The first lookup of a process has made it. */
 		walk->cache = READ_ONCE(walk->tables->cache);
-	remembered = likely(walk->answer.generation) && likely(walk->cache);
-	if (remembered)
+	if (likely(walk->answer.generation) && likely(walk->cache)) {
 		remember(walk, ip);
-	/* Keep an answer that the next lookup would not find. Callers apply usual rules at once. */
-	walk->pending = !remembered && !(walk->answer.rule & UNWIND_TABLES_RULE_USUAL);
-	walk->asked = ip;
-
+		walk->pending = false;
+	} else {
+		/*
+		 * Keep an answer that the next lookup would not find. Callers apply
+		 * usual rules at once.
+		 */
+		walk->pending = !(walk->answer.rule & UNWIND_TABLES_RULE_USUAL);
+		walk->asked = ip;
+	}
 	return walk->answer.rule;
 }
 
@@ -81,6 +89,8 @@ int unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
 	int ret;
 
 	might_fault();
+	/* Pairs with the release that changes it. */
+	walk->answer.generation = smp_load_acquire(&walk->tables->generation);
 	pagefault_disable();
 	ret = __unwind_tables_lookup_register(ip, reg, frame, walk);
 	pagefault_enable();

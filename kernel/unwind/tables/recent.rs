@@ -9,9 +9,14 @@ use kernel::bindings;
 use crate::{
     section::{
         Found,
-        Section, //
+        Section,
+        Verdict, //
     },
-    table::Common, //
+    table::{
+        Common,
+        Format,
+        Header, //
+    },
 };
 
 /// The section that was found last, and what is known about its tables.
@@ -34,6 +39,13 @@ pub(crate) struct Last {
     pub(crate) found: Found,
     /// What the lookups in its tables had in common.
     pub(crate) common: Common,
+}
+
+/// A table that is known to be good.
+pub(crate) struct Good<'a> {
+    pub(crate) header: &'a Header,
+    /// Where it stands.
+    pub(crate) base: usize,
 }
 
 // C keeps room for it.
@@ -64,6 +76,18 @@ impl Recent {
                 common: Common::default(),
             }),
         };
+    }
+
+    /// The table of `format`, if it is known to be good, and what lookups have in common.
+    #[inline(always)]
+    pub(crate) fn good(&mut self, format: Format) -> Option<(Good<'_>, &mut Common)> {
+        let Last { found, common } = self.last()?;
+        let Some(Verdict::Good(header)) = format.of(&found.verdicts) else {
+            return None;
+        };
+        let base = found.section.table(format)?.start();
+
+        Some((Good { header, base }, common))
     }
 
     /// Whether the section's text holds address `pc`, and nothing was removed since `generation`.

@@ -10,8 +10,10 @@ use crate::parse::{
     sframe,
     Budget,
     Error,
+    Packed,
     Reader,
-    Rule, //
+    Rule,
+    Sink, //
 };
 
 /// What this kernel runs.
@@ -146,6 +148,14 @@ pub(crate) enum Header {
     EhFrame(eh_frame::Header<Machine>),
 }
 
+/// What a quick lookup has left to be done.
+pub(crate) enum Rest {
+    /// In a table of SFrame.
+    SFrame(sframe::Rest),
+    /// All of it.
+    All,
+}
+
 impl Header {
     /// Reads and checks the header of `table`, whose first byte is the first one of `reader`.
     ///
@@ -169,23 +179,45 @@ impl Header {
         }
     }
 
-    /// What `then` makes of the rule that holds at address `pc`, from the table that stands at
-    /// address `base`.
+    /// The rule that holds at address `pc`, from the table that stands at address `base`, if it is
+    /// found quickly; or what is left to be done, for [`Header::put_rest`].
     #[inline(always)]
-    pub(crate) fn with_rule<R: Reader, T>(
+    pub(crate) fn quick_rule<R: Reader>(
         &self,
+        reader: &R,
+        base: usize,
+        pc: usize,
+        budget: &mut Budget,
+    ) -> Result<Packed, Rest> {
+        match self {
+            Self::SFrame(header) => header
+                .quick_rule(reader, base as u64, pc as u64, budget)
+                .map_err(Rest::SFrame),
+            #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
+            Self::EhFrame(_) => Err(Rest::All),
+        }
+    }
+
+    /// Does what is left to be done, and puts the rule into `sink`.
+    #[inline(always)]
+    pub(crate) fn put_rest<R: Reader>(
+        &self,
+        rest: &Rest,
         _common: &mut Common,
         reader: &R,
         base: usize,
         pc: usize,
         budget: &mut Budget,
-        then: impl FnOnce(Rule) -> T,
-    ) -> Result<T, Error> {
-        match self {
-            Self::SFrame(header) => header.with_rule(reader, base as u64, pc as u64, budget, then),
+        sink: &mut impl Sink,
+    ) -> Result<(), Error> {
+        match (self, rest) {
+            (Self::SFrame(header), Rest::SFrame(rest)) => {
+                header.put_rest(rest, reader, base as u64, pc as u64, budget, sink)
+            }
+            (Self::SFrame(_), Rest::All) => Err(Error::NotFound),
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(header) => {
-                rule_by_eh_frame(header, _common, reader, base, pc, budget).map(then)
+            (Self::EhFrame(header), _) => {
+                put_rule_by_eh_frame(header, _common, reader, base, pc, budget, sink)
             }
         }
     }
@@ -205,25 +237,31 @@ impl Header {
         match self {
             Self::SFrame(_) => Err(Error::NotFound),
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(header) => {
+            Self::EhFrame(header) => budget.limited(|budget| {
                 header.rule_of(register, reader, base as u64, pc as u64, budget)
-            }
+            }),
         }
     }
 }
 
-/// The rule of [`Header::with_rule`].
+/// The same as [`Header::put_rest`], where that is all.
 ///
 /// It is not inlined: it needs more of the kernel's stack, which those by SFrame need not.
 #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
 #[inline(never)]
-fn rule_by_eh_frame<R: Reader>(
+fn put_rule_by_eh_frame<R: Reader>(
     header: &eh_frame::Header<Machine>,
     common: &mut Common,
     reader: &R,
     base: usize,
     pc: usize,
     budget: &mut Budget,
-) -> Result<Rule, Error> {
-    header.rule_with(common, reader, base as u64, pc as u64, budget)
+    sink: &mut impl Sink,
+) -> Result<(), Error> {
+    let rule = budget.limited(|budget| {
+        header.rule_with(common, reader, base as u64, pc as u64, budget)
+    })?;
+
+    sink.put(rule);
+    Ok(())
 }

@@ -106,6 +106,7 @@ unsafe fn put(frame: *mut bindings::unwind_user_frame, rule: Result<Rule, parse:
 }
 
 /// The errno that C is told.
+#[inline]
 fn errno(result: Result) -> c_int {
     result.map_or_else(|error| error.to_errno(), |()| 0)
 }
@@ -471,10 +472,7 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     // SAFETY: `walk` is valid, its `recent` from the last call or without a generation.
     let mut walk = unsafe { Walk::from_raw(walk) };
 
-    match walk.with_budget(|walk, budget| registry.rule(ip, walk, budget)) {
-        Ok(()) => 0,
-        Err(error) => Error::from(error).to_errno(),
-    }
+    errno(registry.rule(ip, &mut walk))
 }
 
 /// Puts a rule into `frame` that was remembered in a word: see `unwind_tables_lookup()` in the C
@@ -512,7 +510,7 @@ pub unsafe extern "C" fn __unwind_tables_lookup_register(
     let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
     // SAFETY: `walk` is valid, its `recent` from the last call or without a generation.
     let mut walk = unsafe { Walk::from_raw(walk) };
-    let rule = walk.with_budget(|walk, budget| registry.rule_of(register, ip, walk, budget));
+    let rule = registry.rule_of(register, ip, &mut walk);
 
     // SAFETY: `frame` is valid for writing.
     unsafe { put(frame, rule) }
@@ -552,7 +550,8 @@ pub unsafe extern "C" fn unwind_tables_lookup_vdso(
     // SAFETY: `walk` is valid, and from `unwind_tables_start()`: its `recent` has no generation, or
     // is from the last call.
     let mut walk = unsafe { Walk::from_raw(walk) };
-    let rule = walk.with_budget(|walk, budget| Vdso::rule(start, ip, walk.formats(), budget));
+    let formats = walk.formats();
+    let rule = Vdso::rule(start, ip, formats, walk.lookups().budget);
 
     // SAFETY: `frame` is valid for writing.
     unsafe { put(frame, rule) }

@@ -93,16 +93,20 @@ impl Vdso {
             // Does not wrap: a process has mapped all of the vDSO there.
             let base = start.wrapping_add(known.offset);
 
-            match known.header.with_rule(
-                &mut Common::default(),
-                &known.memory,
-                base,
-                pc,
-                budget,
-                |rule| rule,
-            ) {
-                Err(Error::NotFound) => {}
-                answer => return answer,
+            let common = &mut Common::default();
+            let mut rule = None;
+
+            match known.header.quick_rule(&known.memory, base, pc, budget) {
+                Ok(packed) => return packed.rule().ok_or(Error::NotFound),
+                Err(rest) => {
+                    let (header, memory) = (&known.header, &known.memory);
+
+                    match header.put_rest(&rest, common, memory, base, pc, budget, &mut rule) {
+                        Ok(()) => return rule.ok_or(Error::NotFound),
+                        Err(Error::NotFound) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
             }
         }
         Err(Error::NotFound)

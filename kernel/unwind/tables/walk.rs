@@ -18,7 +18,8 @@ use crate::{
         Budget,
         Error,
         Packed,
-        Rule, //
+        Rule,
+        Sink, //
     },
     recent::Recent,
     section::Section,
@@ -64,11 +65,12 @@ impl Walk<'_> {
     pub(crate) fn lookups(&mut self) -> Lookups<'_> {
         // SAFETY: By the type invariants, `raw` is valid, only used by this, and its `recent` is
         // what was left there or has a generation of zero. These are different fields. A rule is
-        // laid out as a frame: see `layout`.
+        // laid out as a frame, and a budget as two numbers: see `layout`.
         unsafe {
             Lookups {
                 recent: Recent::from_raw(&raw mut (*self.raw).recent),
                 waits: Cell::from_mut(&mut (*self.raw).waits),
+                budget: &mut *(&raw mut (*self.raw).budget).cast(),
                 answer: Answer {
                     word: &mut (*self.raw).answer,
                     rule: &mut *(&raw mut (*self.raw).frame).cast(),
@@ -81,6 +83,20 @@ impl Walk<'_> {
     pub(crate) fn waits(&mut self) -> &Cell<c_uint> {
         // SAFETY: By the type invariants, `raw` is valid, and only used by this.
         Cell::from_mut(unsafe { &mut (*self.raw).waits })
+    }
+
+    /// Does what may cost no more than a single lookup.
+    pub(crate) fn with_budget<T>(&mut self, act: impl FnOnce(&mut Self, &mut Budget) -> T) -> T {
+        let mut part = self.lookups().budget.part();
+        let most = part.left();
+        let done = act(self, &mut part);
+
+        // This does not fail: it was a part.
+        let _ = self
+            .lookups()
+            .budget
+            .spend(most.saturating_sub(part.left()));
+        done
     }
 
     /// A range of text that is not asked for again in this stack.
@@ -101,23 +117,6 @@ impl Walk<'_> {
         *discoveries = discoveries.checked_sub(1).ok_or(Error::Budget)?;
         Ok(())
     }
-
-    /// Does something that costs of what further lookups may.
-    ///
-    /// So that one frame alone never uses up what is for all, it may cost but a part of that.
-    #[inline(always)]
-    pub(crate) fn with_budget<T>(&mut self, act: impl FnOnce(&mut Self, &mut Budget) -> T) -> T {
-        // SAFETY: By the type invariants, `raw` is valid for reading.
-        let left = unsafe { (*self.raw).budget };
-        let most = left.min(bindings::UNWIND_TABLES_BUDGET / Budget::LOOKUPS);
-        let mut budget = Budget::new(most);
-        let done = act(self, &mut budget);
-        let spent = most.saturating_sub(budget.left());
-
-        // SAFETY: By the type invariants, `raw` is valid for writing.
-        unsafe { (*self.raw).budget = left.saturating_sub(spent) };
-        done
-    }
 }
 
 /// What a lookup uses of a [`Walk`].
@@ -126,6 +125,8 @@ pub(crate) struct Lookups<'a> {
     pub(crate) recent: &'a mut Recent,
     /// How many more reads may wait for memory.
     pub(crate) waits: &'a Cell<c_uint>,
+    /// What further lookups may cost.
+    pub(crate) budget: &'a mut Budget,
     /// Where the answer goes.
     pub(crate) answer: Answer<'a>,
 }
@@ -133,38 +134,52 @@ pub(crate) struct Lookups<'a> {
 /// Where the answer of a lookup goes: into a word, or else into a rule.
 ///
 /// C may remember a word for other stacks, unless its generation is zero. That is the registry's,
-/// loaded before tables were asked.
+/// which C has loaded before.
 pub(crate) struct Answer<'a> {
     word: &'a mut bindings::unwind_tables_answer,
     rule: &'a mut MaybeUninit<Rule>,
 }
 
 impl Answer<'_> {
-    /// Puts a rule there.
+    /// The generation: C has loaded it.
     #[inline(always)]
-    pub(crate) fn put(&mut self, generation: u64, rule: Rule) {
-        match Packed::new(&rule) {
-            Some(packed) => self.put_word(generation, packed.word()),
-            None => {
-                self.put_word(0, 0);
-                self.rule.write(rule);
-            }
-        }
+    pub(crate) fn generation(&self) -> u64 {
+        self.word.generation
     }
 
     /// Records that there is no rule, and returns `error`. The tables are asked again about errors
     /// that may pass.
-    pub(crate) fn put_error(&mut self, generation: u64, error: Error) -> Result<(), Error> {
+    pub(crate) fn put_error(&mut self, error: Error) -> Result {
         match error {
-            Error::NotFound => self.put_word(generation, Packed::NOTHING.word()),
-            _ => self.put_word(0, 0),
+            Error::NotFound => self.word.rule = Packed::NOTHING.word(),
+            _ => self.put_nothing(),
         }
-        Err(error)
+        Err(error.into())
     }
 
+    /// Lets C remember nothing of this address.
+    pub(crate) fn forget(&mut self) {
+        self.word.generation = 0;
+    }
+
+    /// Records that there is no word.
+    fn put_nothing(&mut self) {
+        *self.word = bindings::unwind_tables_answer {
+            generation: 0,
+            rule: 0,
+        };
+    }
+}
+
+impl Sink for Answer<'_> {
     #[inline(always)]
-    fn put_word(&mut self, generation: u64, rule: u64) {
-        *self.word = bindings::unwind_tables_answer { generation, rule };
+    fn put_packed(&mut self, packed: Packed) {
+        self.word.rule = packed.word();
+    }
+
+    fn put_large(&mut self, rule: Rule) {
+        self.put_nothing();
+        self.rule.write(rule);
     }
 }
 

@@ -43,8 +43,12 @@ pub(crate) use error::{
     Malformed,
     Reason, //
 };
-pub(crate) use packed::Packed;
+pub(crate) use packed::{
+    Packed,
+    Sink, //
+};
 pub(crate) use reader::{
+    Block,
     Budget,
     Fault,
     Reader, //

@@ -2,6 +2,8 @@
 
 //! A rule in a word: what the kernel remembers of an address.
 
+use core::num::NonZero;
+
 use super::{
     Register,
     Rule,
@@ -21,7 +23,34 @@ use super::{
 /// It has the bit [`Packed::KNOWN`], so it is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Packed(u64);
+pub(crate) struct Packed(NonZero<u64>);
+
+/// Where the rule goes that a lookup finds.
+pub(crate) trait Sink {
+    /// Takes a rule that is packed.
+    fn put_packed(&mut self, packed: Packed);
+
+    /// Takes a rule that does not fit into a word.
+    fn put_large(&mut self, rule: Rule);
+
+    /// Takes a rule.
+    fn put(&mut self, rule: Rule) {
+        match Packed::new(&rule) {
+            Some(packed) => self.put_packed(packed),
+            None => self.put_large(rule),
+        }
+    }
+}
+
+impl Sink for Option<Rule> {
+    fn put_packed(&mut self, packed: Packed) {
+        *self = packed.rule();
+    }
+
+    fn put_large(&mut self, rule: Rule) {
+        *self = Some(rule);
+    }
+}
 
 impl Packed {
     /// There is an answer, which may be that no table has any.
@@ -41,7 +70,8 @@ impl Packed {
     const FP: u32 = 16;
     const CFA: u32 = 32;
     /// That no table says anything of an address.
-    pub(crate) const NOTHING: Self = Self(Self::KNOWN);
+    // INVARIANT: It has the bit, the least significant one.
+    pub(crate) const NOTHING: Self = Self(NonZero::<u64>::MIN);
 
     /// A rule, or none if it does not fit.
     #[inline(always)]
@@ -71,14 +101,33 @@ impl Packed {
             0
         };
 
-        // INVARIANT: It has the bit.
-        fits.then_some(Self(
-            Self::KNOWN
-                | usual
+        fits.then_some(Self::known(
+            usual
                 | u64::from(flags) << Self::FLAGS
                 | u64::from(cfa) << Self::SOURCE
                 | u64::from(short.cast_unsigned()) << Self::FP
                 | u64::from(cfa_offset) << Self::CFA,
+        ))
+    }
+
+    /// The usual rule of a CFA in the stack pointer, or else in the frame pointer, with an offset;
+    /// and that of where the frame pointer was saved, if it was. None if it was saved elsewhere
+    /// than just below the CFA.
+    #[inline(always)]
+    pub(super) fn usual(from_sp: bool, cfa_offset: i32, fp_offset: Option<i32>) -> Option<Self> {
+        const BY_SP: u8 = Value::Register(Register::Sp, 0).source();
+        const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
+        let fp_offset = match fp_offset {
+            None => 0,
+            Some(offset) if (-i32::from(Self::NEAR)..=-8).contains(&offset) => offset as u16,
+            Some(_) => return None,
+        };
+
+        Some(Self::known(
+            Self::USUAL
+                | u64::from(if from_sp { BY_SP } else { BY_FP }) << Self::SOURCE
+                | u64::from(fp_offset) << Self::FP
+                | u64::from(cfa_offset.cast_unsigned()) << Self::CFA,
         ))
     }
 
@@ -90,32 +139,39 @@ impl Packed {
         Some(u32::from_le_bytes([a, b, c, d]))
     }
 
+    /// A word with these bits and [`Packed::KNOWN`].
+    #[inline(always)]
+    fn known(bits: u64) -> Self {
+        // INVARIANT: It has the bit.
+        Self(Self::NOTHING.0 | bits)
+    }
+
     /// The word, for C.
     pub(crate) const fn word(self) -> u64 {
-        self.0
+        self.0.get()
     }
 
     /// What a word from C is, if it is one.
     pub(crate) fn from_word(word: u64) -> Option<Self> {
-        // INVARIANT: It has the bit.
-        (word & Self::KNOWN != 0).then_some(Self(word))
+        (word & Self::KNOWN != 0).then_some(Self::known(word))
     }
 
     /// The rule; none if no table says anything.
     pub(crate) fn rule(self) -> Option<Rule> {
-        let [first, source, ..] = self.0.to_le_bytes();
+        let word = self.word();
+        let [first, source, ..] = word.to_le_bytes();
         let flags = first.wrapping_shr(Self::FLAGS);
 
         if source == 0 {
             return (flags != 0).then(|| Rule::without_rows(flags));
         }
-        let offset = self.0.wrapping_shr(Self::CFA) as i32;
+        let offset = word.wrapping_shr(Self::CFA) as i32;
         let (offset, above) = match flags & Rule::CFA_ABOVE {
             0 => (offset, 0),
             _ => ((offset as i16).into(), offset.wrapping_shr(16)),
         };
         let cfa = Value::from_source(source, offset);
-        let fp = match self.0.wrapping_shr(Self::FP) as i16 {
+        let fp = match word.wrapping_shr(Self::FP) as i16 {
             0 => Value::Unchanged,
             offset => Value::AtCfa(offset.into()),
         };

@@ -2,6 +2,11 @@
 
 //! How a format reads a table, and what that may cost.
 
+use core::mem::{
+    offset_of,
+    MaybeUninit, //
+};
+
 use super::{
     array::{
         Array,
@@ -15,6 +20,18 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault;
 
+/// So many bytes as nearly all rows of a small function have, and zeros behind them: so that a few
+/// can be taken at once wherever the last one is.
+#[repr(transparent)]
+pub(crate) struct Block(pub(super) [u8; Self::LEN + Self::MORE]);
+
+impl Block {
+    /// How many bytes are read.
+    pub(crate) const LEN: usize = 48;
+    /// How many zeros there are.
+    pub(crate) const MORE: usize = 8;
+}
+
 /// A table's bytes.
 ///
 /// Nothing is assumed of them: two reads of the same place may yield different bytes. So bytes are
@@ -27,10 +44,51 @@ pub(crate) trait Reader {
     /// After an error the contents of `buf` are undefined.
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault>;
 
+    /// Copies the block at byte `offset` of the table into `room`.
+    #[inline]
+    fn read_block<'a>(
+        &self,
+        offset: u64,
+        room: &'a mut MaybeUninit<Block>,
+    ) -> Result<&'a Block, Fault> {
+        let block = room.write(Block([0; Block::LEN + Block::MORE]));
+
+        if let Some(bytes) = block.0.get_mut(..Block::LEN) {
+            self.read(offset, bytes)?;
+        }
+        Ok(block)
+    }
+
     /// Finds the last element of `array` that starts at or below `key`.
     ///
     /// There is one search, `kernel/unwind/tables/bisect.c`. A reader says where the array is.
     fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost>;
+
+    /// The same, if offsets have 8 bytes and each counts from where it stands. The array has `count`
+    /// elements, from byte `place` of the table on, which stands at address `base`. What was found
+    /// is put into `room`.
+    ///
+    /// That is the usual kind, which a reader may search in another way.
+    #[inline]
+    fn bisect_wide<'a>(
+        &self,
+        base: u64,
+        place: u64,
+        count: u32,
+        key: u64,
+        room: &'a mut MaybeUninit<Element>,
+    ) -> Result<&'a Element, Lost> {
+        let array = Array {
+            place,
+            origin: base.wrapping_add(place),
+            count,
+            wide: true,
+            relative: true,
+            swapped: false,
+        };
+
+        Ok(room.write(self.bisect(&array, key)?))
+    }
 
     /// Copies `N` bytes from byte `offset` of the table.
     fn read_array<const N: usize>(&self, offset: u64) -> Result<[u8; N], Fault> {
@@ -45,10 +103,20 @@ pub(crate) trait Reader {
 ///
 /// One unit is what it costs to pass a row that was read with others. Whoever walks a stack makes
 /// one budget for all its frames: then no table can make the walk long, whatever it says.
+///
+/// C has the same two numbers.
 #[derive(Debug)]
-pub(crate) struct Budget(u32);
+#[repr(C)]
+pub(crate) struct Budget {
+    left: u32,
+    /// What a single lookup may cost, if it is not a quick one.
+    lookup: u32,
+}
 
 impl Budget {
+    /// Where its parts are, as C expects them.
+    pub(crate) const PLACES: [usize; 2] = [offset_of!(Self, left), offset_of!(Self, lookup)];
+
     /// What it costs to find a function: at most 32 comparisons, and a read of its first rows.
     pub(crate) const FIND: u32 = 32;
 
@@ -61,14 +129,34 @@ impl Budget {
     /// How many lookups it takes at least to use up the budget of a stack: one alone may not.
     pub(crate) const LOOKUPS: u32 = 4;
 
-    /// A budget of `units`.
+    /// A budget of `units`, which a single lookup may use up.
     pub(crate) fn new(units: u32) -> Self {
-        Self(units)
+        Self {
+            left: units,
+            lookup: units,
+        }
     }
 
     /// What is left of it.
     pub(crate) fn left(&self) -> u32 {
-        self.0
+        self.left
+    }
+
+    /// What of it a single lookup may cost.
+    pub(crate) fn part(&self) -> Self {
+        Self::new(self.left.min(self.lookup))
+    }
+
+    /// Does what may cost no more than a single lookup.
+    #[inline(always)]
+    pub(crate) fn limited<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        let mut part = self.part();
+        let most = part.left;
+        let done = act(&mut part);
+
+        // This does not fail: it was a part.
+        let _ = self.spend(most.saturating_sub(part.left));
+        done
     }
 
     /// Takes `units` from what is left.
@@ -78,16 +166,18 @@ impl Budget {
     /// [`Error::Budget`] if less than that is left. Then nothing is left.
     #[inline]
     pub(crate) fn spend(&mut self, units: u32) -> Result<(), Error> {
-        match self.0.checked_sub(units) {
-            Some(left) => {
-                self.0 = left;
-                Ok(())
-            }
-            None => {
-                self.0 = 0;
-                Err(Error::Budget)
-            }
+        if self.left < units {
+            return self.use_up();
         }
+        self.left = self.left.wrapping_sub(units);
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn use_up(&mut self) -> Result<(), Error> {
+        self.left = 0;
+        Err(Error::Budget)
     }
 }
 

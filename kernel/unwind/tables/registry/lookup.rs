@@ -2,8 +2,6 @@
 
 //! What a walk does with a registry: it looks up rules, and says what it found out about tables.
 
-use core::cell::Cell;
-
 use kernel::{
     alloc::{
         flags::{
@@ -16,7 +14,6 @@ use kernel::{
     prelude::*,
     sync::{
         atomic::{
-            Acquire,
             Relaxed,
             Release, //
         },
@@ -33,9 +30,13 @@ use crate::{
         Budget,
         Error,
         Malformed,
-        Rule, //
+        Rule,
+        Sink, //
     },
-    recent::Last,
+    recent::{
+        Good,
+        Last, //
+    },
     section::{
         Found,
         Judged,
@@ -43,14 +44,13 @@ use crate::{
         Verdict, //
     },
     table::{
-        Common,
         Format,
         Header,
+        Rest,
         Table, //
     },
     user_memory::UserMemory,
     walk::{
-        Formats,
         Lookups,
         Walk, //
     },
@@ -67,77 +67,65 @@ pub(super) fn locked_walk_flags() -> Flags {
     GFP_NOWAIT | __GFP_NOWARN
 }
 
-/// A table that is good, and how to read it.
-struct Good<'a> {
-    header: &'a Header,
-    common: &'a mut Common,
-    memory: UserMemory<'a>,
-    /// Where it stands.
-    base: usize,
-}
-
-impl Good<'_> {
-    /// What `then` makes of the rule that holds at address `pc`.
-    #[inline(always)]
-    fn with_rule<T>(
-        self,
-        pc: usize,
-        budget: &mut Budget,
-        then: impl FnOnce(Rule) -> T,
-    ) -> Result<T, Error> {
-        self.header
-            .with_rule(self.common, &self.memory, self.base, pc, budget, then)
-    }
-}
-
 impl Registry {
-    /// The rule that holds at address `pc`, from the tables of the text that this is in. If the
+    /// Finds the rule that holds at address `pc`, from the tables of the text that this is in. If the
     /// current process has not registered any, they are looked for.
     ///
     /// Looks first at what `walk` has found last, and leaves there what it found, and the rule.
     /// Reads user memory.
+    // Nearly all lookups are in a table that is known to be good. They call nothing that has more
+    // than one result.
     #[inline(always)]
-    pub(crate) fn rule(
-        &self,
-        pc: usize,
-        walk: &mut Walk<'_>,
-        budget: &mut Budget,
-    ) -> Result<(), Error> {
-        let formats = walk.formats();
-        // What was removed before the generation was changed is not found after this: `Acquire`.
-        let generation = self.generation.load(Acquire);
-
-        if let Err(error) = self.find_last(generation, pc, walk, budget) {
-            return walk.lookups().answer.put_error(0, error);
-        }
-        let Lookups {
-            recent,
-            waits,
-            mut answer,
-        } = walk.lookups();
-        let Some(last) = recent.last() else {
-            return answer.put_error(0, Error::NotFound);
-        };
-
-        let first = self.ask(last, Format::FIRST, waits, budget, |good, budget| {
-            good.with_rule(pc, budget, |rule| answer.put(generation, rule))
-        });
-        match first {
-            Ok(()) => Ok(()),
-            Err(Error::Budget) => answer.put_error(generation, Error::Budget),
-            Err(error) => {
-                // A table that could not be read now has the first word when it can.
-                let generation = if error == Error::Fault { 0 } else { generation };
-
-                match self.ask_others(error, last, formats, pc, waits, budget) {
-                    Ok(rule) => {
-                        answer.put(generation, rule);
-                        Ok(())
-                    }
-                    Err(error) => answer.put_error(generation, error),
-                }
+    pub(crate) fn rule(&self, pc: usize, walk: &mut Walk<'_>) -> Result {
+        let Lookups { recent, answer, .. } = walk.lookups();
+        if !recent.is_at(answer.generation(), pc) {
+            if let Err(error) = self.open(pc, walk) {
+                return self.unknown(walk, error);
             }
         }
+
+        loop {
+            let Lookups {
+                recent,
+                waits,
+                budget,
+                mut answer,
+            } = walk.lookups();
+            if let Some((Good { header, base }, _)) = recent.good(Format::FIRST) {
+                let memory = UserMemory::new(base, waits);
+
+                return match header.quick_rule(&memory, base, pc, budget) {
+                    Ok(rule) => {
+                        answer.put_packed(rule);
+                        Ok(())
+                    }
+                    Err(rest) => self.put_rest(&rest, pc, walk),
+                };
+            }
+            // When it is known to be good, it is asked.
+            if let Err(error) = self.examine_table(Format::FIRST, walk) {
+                return self.ask_others(error, pc, walk);
+            }
+        }
+    }
+
+    /// Does what a quick lookup in the first table has left to be done.
+    #[inline(never)]
+    fn put_rest(&self, rest: &Rest, pc: usize, walk: &mut Walk<'_>) -> Result {
+        match self.ask(rest, Format::FIRST, pc, walk) {
+            Ok(()) => Ok(()),
+            Err(error) => self.ask_others(error, pc, walk),
+        }
+    }
+
+    /// Records that the text of an address is not known, for the reason that `error` is.
+    #[cold]
+    #[inline(never)]
+    fn unknown(&self, walk: &mut Walk<'_>, error: Error) -> Result {
+        let mut answer = walk.lookups().answer;
+
+        answer.forget();
+        answer.put_error(error)
     }
 
     /// Makes the cache, if there is none. A walk can do without.
@@ -162,79 +150,99 @@ impl Registry {
         }
     }
 
-    /// Makes the section whose text holds address `pc` the last one, unless that of the last lookup
-    /// is it. `generation` was loaded before.
+    /// Asks the tables of the other formats, after the first one has yielded an error. If none of
+    /// them has a rule, the first error is yielded that is more than [`Error::NotFound`].
+    #[inline(never)]
+    fn ask_others(&self, mut nothing: Error, pc: usize, walk: &mut Walk<'_>) -> Result {
+        let formats = walk.formats();
+
+        // A table that could not be read now has the first word when it can.
+        if nothing == Error::Fault {
+            walk.lookups().answer.forget();
+        }
+        if nothing != Error::Budget {
+            for format in Format::OTHERS {
+                if !formats.has(format) {
+                    continue;
+                }
+                let asked = self
+                    .ensure_good(format, walk)
+                    .and_then(|()| self.ask(&Rest::All, format, pc, walk));
+
+                match asked {
+                    Ok(()) => return Ok(()),
+                    Err(Error::NotFound) => {}
+                    Err(Error::Budget) => {
+                        nothing = Error::Budget;
+                        break;
+                    }
+                    Err(error) if nothing == Error::NotFound => nothing = error,
+                    Err(_) => {}
+                }
+            }
+        }
+        walk.lookups().answer.put_error(nothing)
+    }
+
+    /// Asks the table of one format, if it is known to be good.
     #[inline(always)]
-    fn find_last(
+    fn ask(
         &self,
-        generation: u64,
+        rest: &Rest,
+        format: Format,
         pc: usize,
         walk: &mut Walk<'_>,
-        budget: &mut Budget,
     ) -> Result<(), Error> {
-        if walk.lookups().recent.is_at(generation, pc) {
-            return Ok(());
-        }
-        self.open(generation, pc, walk, budget)
+        let Lookups {
+            recent,
+            waits,
+            budget,
+            mut answer,
+        } = walk.lookups();
+        let (Good { header, base }, common) = recent.good(format).ok_or(Error::NotFound)?;
+        let memory = UserMemory::new(base, waits);
+        let found = header.put_rest(rest, common, &memory, base, pc, budget, &mut answer);
+
+        self.check(found, format, walk)
     }
 
-    /// The rule from the tables of the other formats, after the first one has yielded an error. If
-    /// none of them has a rule, the first error is yielded that is more than
-    /// [`Error::NotFound`].
-    #[inline(never)]
-    fn ask_others(
+    /// Lets nobody use a table any more that is found to be malformed.
+    fn check<T>(
         &self,
-        mut nothing: Error,
-        last: &mut Last,
-        formats: Formats,
-        pc: usize,
-        waits: &Cell<c_uint>,
-        budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        for format in Format::OTHERS {
-            if !formats.has(format) {
-                continue;
-            }
-            let rule = self.ask(last, format, waits, budget, |good, budget| {
-                good.with_rule(pc, budget, |rule| rule)
-            });
-
-            match rule {
-                Err(Error::NotFound) => {}
-                Err(error) if error != Error::Budget => {
-                    if nothing == Error::NotFound {
-                        nothing = error;
-                    }
-                }
-                answer => return answer,
-            }
+        found: Result<T, Error>,
+        format: Format,
+        walk: &mut Walk<'_>,
+    ) -> Result<T, Error> {
+        if let (Err(Error::Malformed(malformed)), Some(last)) =
+            (&found, walk.lookups().recent.last())
+        {
+            self.disable(&last.found.section, format, *malformed);
         }
-        Err(nothing)
+        found
     }
 
-    /// Like [`Registry::rule`], but what the rule says of the frame pointer is true of the register
-    /// with the DWARF number `register`.
+    /// The rule that holds at address `pc`, but what it says of the frame pointer is true of the
+    /// register with the DWARF number `register`.
     #[inline(never)]
     pub(crate) fn rule_of(
         &self,
         register: u32,
         pc: usize,
         walk: &mut Walk<'_>,
-        budget: &mut Budget,
     ) -> Result<Rule, Error> {
         let formats = walk.formats();
-        self.find_last(self.generation.load(Acquire), pc, walk, budget)?;
-        let Lookups { recent, waits, .. } = walk.lookups();
-        let last = recent.last().ok_or(Error::NotFound)?;
+        let Lookups { recent, answer, .. } = walk.lookups();
+        if !recent.is_at(answer.generation(), pc) {
+            self.open(pc, walk)?;
+        }
 
-        for format in Format::ALL {
+        for format in Format::OTHERS {
             if !formats.has(format) {
                 continue;
             }
-            let rule = self.ask(last, format, waits, budget, |good, budget| {
-                good.header
-                    .rule_of(register, &good.memory, good.base, pc, budget)
-            });
+            let rule = self
+                .ensure_good(format, walk)
+                .and_then(|()| self.ask_of(register, format, pc, walk));
 
             if rule != Err(Error::NotFound) {
                 return rule;
@@ -243,55 +251,34 @@ impl Registry {
         Err(Error::NotFound)
     }
 
-    /// Lets `read` read the table of one format, if there is a good one.
-    #[inline(always)]
-    fn ask<T>(
+    /// The same for the rule of a register.
+    fn ask_of(
         &self,
-        last: &mut Last,
+        register: u32,
         format: Format,
-        waits: &Cell<c_uint>,
-        budget: &mut Budget,
-        read: impl FnOnce(Good<'_>, &mut Budget) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let Last { found, common } = last;
-        let Some(table) = found.section.table(format) else {
-            return Err(Error::NotFound);
-        };
-        let verdict = format.of_mut(&mut found.verdicts);
-
-        if verdict.is_none() {
-            *verdict = Some(self.examine_table(&found.section, format, table, waits, budget)?);
-        }
-        let good = match verdict {
-            Some(Verdict::Good(header)) => Good {
-                header,
-                common,
-                memory: UserMemory::new(table.start(), waits),
-                base: table.start(),
-            },
-            Some(Verdict::Disabled(malformed)) => return Err(Error::Malformed(*malformed)),
-            None => return Err(Error::NotFound),
-        };
-        let rule = read(good, budget);
-
-        if let Err(Error::Malformed(malformed)) = rule {
-            self.disable(&found.section, format, malformed);
-        }
-        rule
-    }
-
-    /// Finds the section whose text holds address `pc`.
-    #[inline(never)]
-    fn open(
-        &self,
-        generation: u64,
         pc: usize,
         walk: &mut Walk<'_>,
-        budget: &mut Budget,
-    ) -> Result<(), Error> {
+    ) -> Result<Rule, Error> {
+        let Lookups {
+            recent,
+            waits,
+            budget,
+            ..
+        } = walk.lookups();
+        let (Good { header, base }, _) = recent.good(format).ok_or(Error::NotFound)?;
+        let memory = UserMemory::new(base, waits);
+        let rule = header.rule_of(register, &memory, base, pc, budget);
+
+        self.check(rule, format, walk)
+    }
+
+    /// Makes the section whose text holds address `pc` the last one.
+    #[inline(never)]
+    fn open(&self, pc: usize, walk: &mut Walk<'_>) -> Result<(), Error> {
+        let generation = walk.lookups().answer.generation();
         let section = match self.find(pc) {
             Some(section) => section,
-            None => self.discover(pc, walk, budget)?,
+            None => walk.with_budget(|walk, budget| self.discover(pc, walk, budget))?,
         };
 
         if section.is_absent() {
@@ -312,22 +299,61 @@ impl Registry {
         Ok(())
     }
 
-    /// What is known about a table of `section`; if that is nothing, its header is read.
+    /// Makes sure that the table of `format` of the last section is known to be good.
+    #[inline]
+    fn ensure_good(&self, format: Format, walk: &mut Walk<'_>) -> Result<(), Error> {
+        if walk.lookups().recent.good(format).is_some() {
+            return Ok(());
+        }
+        self.examine_table(format, walk)
+    }
+
+    /// Finds out about that table: reads its header if nothing is known.
     #[inline(never)]
-    fn examine_table(
+    fn examine_table(&self, format: Format, walk: &mut Walk<'_>) -> Result<(), Error> {
+        let Lookups {
+            recent,
+            waits,
+            budget,
+            ..
+        } = walk.lookups();
+        let Some(last) = recent.last() else {
+            return Err(Error::NotFound);
+        };
+        let Last { found, .. } = last;
+        let Some(table) = found.section.table(format) else {
+            return Err(Error::NotFound);
+        };
+        let known = match format.of(&found.verdicts) {
+            None => self.verdict(&found.section, format, &rcu::read_lock()),
+            known => *known,
+        };
+        let verdict = match known {
+            Some(verdict) => verdict,
+            None => {
+                budget.spend(Budget::FIND)?;
+                let memory = UserMemory::new(table.start(), waits);
+
+                self.read_header(&found.section, format, table, &memory)?
+            }
+        };
+
+        *format.of_mut(&mut found.verdicts) = Some(verdict);
+        match verdict {
+            Verdict::Good(_) => Ok(()),
+            Verdict::Disabled(malformed) => Err(Error::Malformed(malformed)),
+        }
+    }
+
+    /// The verdict on a table of which nothing is known.
+    fn read_header(
         &self,
         section: &Section,
         format: Format,
         table: &Table,
-        waits: &Cell<c_uint>,
-        budget: &mut Budget,
+        memory: &UserMemory<'_>,
     ) -> Result<Verdict, Error> {
-        if let Some(verdict) = self.verdict(section, format, &rcu::read_lock()) {
-            return Ok(verdict);
-        }
-        budget.spend(Budget::FIND)?;
-        let memory = UserMemory::new(table.start(), waits);
-        match Header::read(format, table, &memory) {
+        match Header::read(format, table, memory) {
             Ok(header) => {
                 let good = Verdict::Good(header);
 

@@ -41,9 +41,16 @@ impl Function {
         header: &Header<A>,
         element: &Element,
     ) -> Result<Self, Error> {
-        let [size, rows] = element.rest.map(|number| A::u32(number.to_ne_bytes()));
+        let [size, rows] = Self::size_and_rows::<A>(element);
 
         Self::new(Self::entry(header, element.nth), element.start, size, rows)
+    }
+
+    /// The size of the function whose entry a search of the index has found, and where its rows
+    /// are.
+    #[inline(always)]
+    pub(super) fn size_and_rows<A: Abi>(element: &Element) -> [u32; 2] {
+        element.rest.map(|number| A::u32(number.to_ne_bytes()))
     }
 
     /// Finds the function that holds address `pc`, which this one does not, among those before it

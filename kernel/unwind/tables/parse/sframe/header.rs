@@ -2,17 +2,24 @@
 
 //! The header: "SFrame Section", "SFrame Preamble" and "SFrame Header" of the specification.
 
-use core::marker::PhantomData;
+use core::{
+    marker::PhantomData,
+    mem::MaybeUninit, //
+};
 
 use super::{
     super::{
         reader::take,
         Array,
         Budget,
+        Element,
         Error,
+        Fault,
         Lost,
+        Packed,
         Reader,
-        Rule, //
+        Rule,
+        Sink, //
     },
     abi::Abi,
     function::Function,
@@ -45,6 +52,24 @@ pub(crate) struct Header<A> {
     /// Whether a function's start counts from the place it is written at, not from the table's.
     pub(super) pc_relative: bool,
     abi: PhantomData<A>,
+}
+
+/// What a quick lookup has left to be done.
+pub(crate) enum Rest {
+    /// To look at the function that this element of the index is.
+    Decide(Element),
+    /// To search the index, which is of an unusual kind.
+    Search,
+    /// To say why a search has found no element.
+    Lost(Lost),
+    /// Nothing but to say this.
+    Nothing(Error),
+}
+
+impl From<Error> for Rest {
+    fn from(error: Error) -> Self {
+        Self::Nothing(error)
+    }
 }
 
 impl<A: Abi> Header<A> {
@@ -161,9 +186,6 @@ impl<A: Abi> Header<A> {
     ///
     /// [`Error::NotFound`] if the table says nothing about `pc`; [`Error::Fault`],
     /// [`Error::Malformed`] or [`Error::Budget`] if what it says cannot be had.
-    // A kernel calls this in one place for each reader. Its tests do so in others, and without this
-    // the compiler would inline it in none.
-    #[inline(always)]
     pub(crate) fn rule<R: Reader>(
         &self,
         reader: &R,
@@ -171,43 +193,123 @@ impl<A: Abi> Header<A> {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        self.with_rule(reader, base, pc, budget, |rule| rule)
+        let mut rule = None;
+
+        self.put_rule(reader, base, pc, budget, &mut rule)?;
+        rule.ok_or(Error::NotFound)
     }
 
-    /// The same, but what `then` makes of the rule.
-    // What is done with a rule that is still in registers costs least.
-    #[inline(always)]
-    pub(crate) fn with_rule<R: Reader, T>(
+    /// The same, but puts the rule into `sink`.
+    pub(crate) fn put_rule<R: Reader>(
         &self,
         reader: &R,
         base: u64,
         pc: u64,
         budget: &mut Budget,
-        then: impl FnOnce(Rule) -> T,
-    ) -> Result<T, Error> {
-        budget.spend(Budget::FIND)?;
-        let element = match reader.bisect(&self.index(base), pc) {
-            Ok(element) => element,
-            Err(lost) => return Err(self.lost(lost)),
-        };
-        let function = Function::from_element(self, &element)?;
-        if !function.holds(pc) {
-            let rule = self.rule_of_hidden(reader, base, pc, &function, budget)?;
-            return Ok(then(rule));
+        sink: &mut impl Sink,
+    ) -> Result<(), Error> {
+        match self.quick_rule(reader, base, pc, budget) {
+            Ok(rule) => {
+                sink.put_packed(rule);
+                Ok(())
+            }
+            Err(rest) => self.put_rest(&rest, reader, base, pc, budget, sink),
         }
+    }
 
-        // The function holds `pc`, so this is below its size.
-        let wanted = pc.wrapping_sub(function.start) as u32;
-        if let Some(rule) = quick::rule(self, reader, &function, wanted, budget)? {
-            return Ok(then(rule));
+    /// The same rule, if it is found quickly; or what is left to be done, for [`Header::put_rest`].
+    // A kernel calls this in one place for each reader. Its tests do so in others, and without this
+    // the compiler would inline it in none.
+    #[inline(always)]
+    pub(crate) fn quick_rule<R: Reader>(
+        &self,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        budget: &mut Budget,
+    ) -> Result<Packed, Rest> {
+        budget.spend(Budget::FIND)?;
+        if !self.is_usual() {
+            return Err(Rest::Search);
         }
-        let rule = self.rule_in(reader, pc, &function, budget)?;
-        Ok(then(rule))
+        let mut room = MaybeUninit::uninit();
+        let element = match reader.bisect_wide(base, self.index, self.functions, pc, &mut room) {
+            Ok(element) => element,
+            Err(lost) => return Err(Rest::Lost(lost)),
+        };
+        match quick::short(self, reader, element, pc) {
+            Ok(Some(rule)) => Ok(rule),
+            Ok(None) => Err(Rest::Decide(*element)),
+            Err(Fault) => Err(Rest::Nothing(Error::Fault)),
+        }
+    }
+
+    /// Does what a quick lookup has left to be done, and puts the rule into `sink`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Header::rule`].
+    #[inline(never)]
+    pub(crate) fn put_rest<R: Reader>(
+        &self,
+        rest: &Rest,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        budget: &mut Budget,
+        sink: &mut impl Sink,
+    ) -> Result<(), Error> {
+        let found = match rest {
+            Rest::Decide(element) => Ok(*element),
+            Rest::Search => reader.bisect(&self.array(base), pc),
+            Rest::Lost(lost) => Err(*lost),
+            Rest::Nothing(error) => return Err(*error),
+        };
+        let element = found.map_err(|lost| self.lost(lost))?;
+
+        budget.limited(|budget| self.decide(&element, reader, base, pc, budget, sink))
+    }
+
+    /// Puts the rule into `sink` of the function whose entry a search of the index has found,
+    /// whatever that is like.
+    #[inline(always)]
+    fn decide<R: Reader>(
+        &self,
+        element: &Element,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        budget: &mut Budget,
+        sink: &mut impl Sink,
+    ) -> Result<(), Error> {
+        let mut function = Function::from_element(self, element)?;
+
+        if function.holds(pc) {
+            // So this is below its size.
+            let wanted = pc.wrapping_sub(function.start) as u32;
+
+            if let Some(rule) = quick::long(self, reader, &function, wanted, budget)? {
+                sink.put_packed(rule);
+                return Ok(());
+            }
+        } else {
+            function = function.hidden(self, reader, base, pc, budget)?;
+        }
+        let mut window = Window::new(self, reader);
+
+        sink.put(Walk::start(&function, &mut window)?.rule_at(&mut window, pc, budget)?);
+        Ok(())
+    }
+
+    /// Whether the index is as linkers write it, for the machine that this runs on.
+    #[inline(always)]
+    fn is_usual(&self) -> bool {
+        self.pc_relative && A::BIG_ENDIAN == cfg!(target_endian = "big")
     }
 
     /// The index, of the table that stands at address `base`.
     #[inline(always)]
-    fn index(&self, base: u64) -> Array {
+    fn array(&self, base: u64) -> Array {
         Array {
             place: self.index,
             origin: if self.pc_relative {
@@ -231,36 +333,5 @@ impl<A: Abi> Header<A> {
             Lost::Fault => Error::Fault,
             Lost::Unsorted(nth) => Reason::Unsorted.at(Function::entry(self, nth)),
         }
-    }
-
-    /// The rule that holds at `pc`, which `last` does not hold, the last function that starts at or
-    /// below it.
-    #[cold]
-    #[inline(never)]
-    fn rule_of_hidden<R: Reader>(
-        &self,
-        reader: &R,
-        base: u64,
-        pc: u64,
-        last: &Function,
-        budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        let function = last.hidden(self, reader, base, pc, budget)?;
-
-        self.rule_in(reader, pc, &function, budget)
-    }
-
-    /// The rule that holds at `pc` in the function that does, whatever it is like.
-    #[inline(never)]
-    fn rule_in<R: Reader>(
-        &self,
-        reader: &R,
-        pc: u64,
-        function: &Function,
-        budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        let mut window = Window::new(self, reader);
-
-        Walk::start(function, &mut window)?.rule_at(&mut window, pc, budget)
     }
 }

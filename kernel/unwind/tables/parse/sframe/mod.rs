@@ -34,7 +34,10 @@ mod words;
 
 pub(crate) use abi::Abi;
 pub(crate) use function::Function;
-pub(crate) use header::Header;
+pub(crate) use header::{
+    Header,
+    Rest, //
+};
 pub(crate) use reason::Reason;
 pub(crate) use row::{
     Attribute,

@@ -5,12 +5,17 @@
 //! A lookup is made for each frame of a stack, and nearly all end here. What is unusual in any way,
 //! or wrong, is left to a [`Walk`](super::row::Walk), which has an answer for everything.
 
+use core::mem::MaybeUninit;
+
 use super::{
     super::{
+        Block,
         Budget,
+        Element,
         Error,
-        Reader,
-        Rule, //
+        Fault,
+        Packed,
+        Reader, //
     },
     abi::Abi,
     function::Function,
@@ -20,34 +25,63 @@ use super::{
         Lengths,
         Width, //
     },
-    words::default_rule, //
+    words::{
+        has_usual_rules,
+        usual_rule, //
+    },
 };
 
-/// Bytes of rows that are read at once.
-const READ: usize = 120;
-/// Bytes of a small function's attribute and rows that are read: most have less.
-const FIRST: usize = 40;
 /// Bytes of text that a small function has at most: a byte says where its rows start.
 const SMALL: u32 = 256;
-/// Bytes that can be looked at without knowing how many there are.
-const PEEK: usize = 8;
+/// Bytes of rows that are read at once of a function that is not small, or has many rows.
+const READ: usize = 120;
+/// Bytes of a window that are behind the rows: a few can be taken at once wherever the last one is.
+const MORE: usize = Block::MORE;
 /// In place of a row: there is none.
 const NONE: usize = usize::MAX;
 
-/// The rows of a function of the default kind, read through a window that moves forward.
-struct Rows<'a, A, R> {
-    header: &'a Header<A>,
-    reader: &'a R,
-    function: &'a Function,
-    /// Where the window starts, in bytes from the start of the table's rows.
-    start: u32,
-    /// How many bytes it has.
-    filled: usize,
-    /// With some more, so that a few can be taken at once wherever the last one is.
-    bytes: [u8; READ + PEEK],
+/// The rule for address `pc` in the function that `element` of the index is, if that is small. What
+/// it costs is part of [`Budget::FIND`].
+///
+/// `None` only means that somebody else has to decide: the function may not hold `pc`.
+///
+/// # Errors
+///
+/// [`Fault`] if rows cannot be read.
+#[inline(always)]
+pub(super) fn short<A: Abi, R: Reader>(
+    header: &Header<A>,
+    reader: &R,
+    element: &Element,
+    pc: u64,
+) -> Result<Option<Packed>, Fault> {
+    let [size, first] = Function::size_and_rows::<A>(element);
+    let wanted = pc.wrapping_sub(element.start);
+
+    if !has_usual_rules::<A>() {
+        return Ok(None);
+    }
+    if wanted >= size.into() || size > SMALL || element.start.checked_add(size.into()).is_none() {
+        return Ok(None);
+    }
+    let Some((start, at)) = place::<A>(header, first, Block::LEN) else {
+        return Ok(None);
+    };
+    let mut room = MaybeUninit::uninit();
+    let Block(bytes) = reader.read_block(start, &mut room)?;
+    let Some((count, Width::One)) = Attribute::usual::<A>(bytes, at) else {
+        return Ok(None);
+    };
+    // What is wanted is below the size.
+    let mut rows = Rows::new(at, count, wanted as u32, size);
+
+    Ok(match rows.pass::<A, _>(bytes, Width::One) {
+        End::Found => rows.rule::<A, _>(bytes, Width::One),
+        _ => None,
+    })
 }
 
-/// The rule of the row for `wanted`, counted from the start of `function`, which holds it.
+/// The rule for a place in a function, which holds it.
 ///
 /// `None` only means that a [`Walk`](super::row::Walk) has to decide.
 ///
@@ -55,125 +89,209 @@ struct Rows<'a, A, R> {
 ///
 /// [`Error::Fault`] if rows cannot be read, [`Error::Budget`] if there are too many.
 #[inline(always)]
-pub(super) fn rule<A: Abi, R: Reader>(
+pub(super) fn long<A: Abi, R: Reader>(
     header: &Header<A>,
     reader: &R,
     function: &Function,
     wanted: u32,
     budget: &mut Budget,
-) -> Result<Option<Rule>, Error> {
-    let mut rows = Rows {
+) -> Result<Option<Packed>, Error> {
+    if !has_usual_rules::<A>() {
+        return Ok(None);
+    }
+    let Some((start, at)) = place::<A>(header, function.rows, READ) else {
+        return Ok(None);
+    };
+    let mut window = Window {
         header,
         reader,
-        function,
-        start: 0,
-        filled: 0,
-        bytes: [0; READ + PEEK],
+        start,
+        bytes: [0; READ + MORE],
     };
-    let most = if function.size > SMALL { READ } else { FIRST };
 
-    rows.read(function.rows, most)?;
-    // A loop for each width: most of the work of a long function is in it.
-    match Attribute::usual::<A>(&rows.bytes) {
-        Some((count, Width::One)) => rows.find(wanted, count, Width::One, budget),
-        Some((count, Width::Two)) => rows.find(wanted, count, Width::Two, budget),
-        Some((count, Width::Four)) => rows.find(wanted, count, Width::Four, budget),
-        None => Ok(None),
+    window.read()?;
+    let Some((count, width)) = Attribute::usual::<A>(&window.bytes, at) else {
+        return Ok(None);
+    };
+    window.find(Rows::new(at, count, wanted, function.size), width, budget)
+}
+
+/// Where to read `len` bytes, from the start of the table, so that byte `first` of all rows is among
+/// them, and where among them. They start there, unless that is too near to the end of all rows.
+#[inline(always)]
+fn place<A>(header: &Header<A>, first: u32, len: usize) -> Option<(u64, usize)> {
+    let last = header.rows_len.checked_sub(len as u32)?;
+    let start = first.min(last);
+
+    // Does not wrap: by the invariants of `header` the rows end below 2^63.
+    let place = header.rows.wrapping_add(start.into());
+    Some((place, first.wrapping_sub(start) as usize))
+}
+
+/// Why no more rows of a window are passed.
+enum End {
+    /// The last one that was passed is the wanted one.
+    Found,
+    /// The next one is not all there.
+    Window,
+    /// Something is unusual.
+    Unusual,
+}
+
+/// How far the rows of a function of the default kind have been passed.
+#[derive(Clone, Copy)]
+struct Rows {
+    /// Where the next one is in the window.
+    at: usize,
+    /// How many are left.
+    left: u32,
+    /// Where the last one that was passed is in the window.
+    found: usize,
+    /// Where that starts to hold, as starts are compared: see [`Rows::pass`].
+    passed: u32,
+    /// What is wanted.
+    wanted: u32,
+    /// The size of the function.
+    size: u32,
+}
+
+impl Rows {
+    #[inline(always)]
+    fn new(attribute: usize, count: u32, wanted: u32, size: u32) -> Self {
+        Self {
+            at: attribute.wrapping_add(Attribute::SIZE),
+            left: count,
+            found: NONE,
+            // That of the first row may be `!wanted`, so the one before it is below.
+            passed: (!wanted).wrapping_sub(1),
+            wanted,
+            size,
+        }
+    }
+
+    /// Passes rows up to the first one that starts above the wanted place.
+    ///
+    /// One comparison says whether a row is above it, or out of order. For that, `!wanted` is added
+    /// to a start, modulo 2^32: then the wanted place is the highest number of all, the ones below
+    /// it are in order below that, and those above it are the lowest numbers. So a row that is to
+    /// be passed is higher than the last one.
+    #[inline(always)]
+    fn pass<A: Abi, const N: usize>(&mut self, window: &[u8; N], width: Width) -> End {
+        let width_len = width as usize;
+        let len = const { N - MORE };
+        // Where a row's start and its information byte are in the window.
+        let last = len.wrapping_sub(width_len).wrapping_sub(1);
+        let not_wanted = !self.wanted;
+
+        loop {
+            if self.left == 0 {
+                return if self.at <= len {
+                    End::Found
+                } else {
+                    End::Window
+                };
+            }
+            if self.at > last {
+                return End::Window;
+            }
+            let Some((start, info)) = A::start_and_info(window, self.at, width) else {
+                return End::Unusual;
+            };
+            let compared = start.wrapping_add(not_wanted);
+            let length = Lengths::<A>::of_default(info, width);
+            if compared <= self.passed {
+                let is_above = start > self.wanted && start < self.size;
+
+                return if is_above && length != Lengths::<A>::NONE {
+                    End::Found
+                } else {
+                    End::Unusual
+                };
+            }
+            self.found = self.at;
+            self.passed = compared;
+            // Of a row without a meaning, this ends beyond the window.
+            self.at = self.at.wrapping_add(length);
+            self.left = self.left.wrapping_sub(1);
+        }
+    }
+
+    /// The same in a large window. A function of its own has registers for all that changes.
+    #[inline(never)]
+    fn pass_many<A: Abi>(&mut self, window: &[u8; READ + MORE], width: Width) -> End {
+        let mut rows = *self;
+        let end = match width {
+            Width::One => rows.pass::<A, _>(window, Width::One),
+            Width::Two => rows.pass::<A, _>(window, Width::Two),
+            Width::Four => rows.pass::<A, _>(window, Width::Four),
+        };
+
+        *self = rows;
+        end
+    }
+
+    /// The rule of the last row that was passed, if there is one.
+    #[inline(always)]
+    fn rule<A: Abi, const N: usize>(&self, window: &[u8; N], width: Width) -> Option<Packed> {
+        let (_, info) = A::start_and_info(window, self.found, width)?;
+        let words = self.found.wrapping_add(width as usize).wrapping_add(1);
+
+        usual_rule::<A>(info, *window.get(words..)?.first_chunk()?)
     }
 }
 
-impl<A: Abi, R: Reader> Rows<'_, A, R> {
-    /// Moves the window to byte `start` of the table's rows. It has `most` bytes, or as many as
-    /// there are.
-    #[inline(always)]
-    fn read(&mut self, start: u32, most: usize) -> Result<(), Error> {
-        self.start = start;
-        self.filled = (self.header.rows_len.saturating_sub(start) as usize).min(most);
+/// Rows of a table, which are read through a window that moves forward.
+struct Window<'a, A, R> {
+    header: &'a Header<A>,
+    reader: &'a R,
+    /// Where it starts, in bytes from the start of the table.
+    start: u64,
+    bytes: [u8; READ + MORE],
+}
 
-        if let Some(bytes) = self
-            .bytes
-            .get_mut(..self.filled)
-            .filter(|bytes| !bytes.is_empty())
-        {
-            let at = self.header.rows.saturating_add(start.into());
-
-            self.reader.read(at, bytes)?;
+impl<A: Abi, R: Reader> Window<'_, A, R> {
+    fn read(&mut self) -> Result<(), Error> {
+        if let Some(bytes) = self.bytes.get_mut(..READ) {
+            self.reader.read(self.start, bytes)?;
         }
         Ok(())
     }
 
-    /// The rule of the last of `left` rows that starts at or below `wanted`, from the window at the
-    /// function's attribute.
+    /// The rule of the wanted row.
     #[inline(always)]
     fn find(
         &mut self,
-        wanted: u32,
-        mut left: u32,
+        mut rows: Rows,
         width: Width,
         budget: &mut Budget,
-    ) -> Result<Option<Rule>, Error> {
-        // Bytes of a row's start and its information byte.
-        let head = (width as usize).wrapping_add(1);
-        let mut at = Attribute::SIZE;
-        let mut found = NONE;
-        // Starts are compared as they count from here: those up to `wanted` wrap, and so are above
-        // all others, but in order.
-        let above = wanted.wrapping_add(1);
-        // That of the last row that was passed, before the first one the one below 0.
-        let mut passed = above.wrapping_add(1).wrapping_neg();
-
+    ) -> Result<Option<Packed>, Error> {
         loop {
-            let before = left;
-            let Some(last) = self.filled.min(READ).checked_sub(head) else {
-                return Ok(None);
-            };
-            let is_found = loop {
-                if left == 0 {
-                    break at <= self.filled;
-                }
-                if at > last {
-                    break false;
-                }
-                let Some((start, info)) = A::start_and_info(&self.bytes, at, width) else {
-                    return Ok(None);
-                };
-                let from_above = start.wrapping_sub(above);
-                let length = Lengths::<A>::of_default(info);
-                if from_above <= passed {
-                    let is_above = start >= above && start < self.function.size;
-                    if !is_above || length == Lengths::<A>::NONE {
-                        return Ok(None);
-                    }
-                    break true;
-                }
-                found = at;
-                passed = from_above;
-                // Of a row without a meaning, this ends beyond the window.
-                at = at.wrapping_add(width as usize).wrapping_add(length);
-                left = left.wrapping_sub(1);
-            };
+            let before = rows.left;
+            let end = rows.pass_many::<A>(&self.bytes, width);
 
-            budget.spend(before.wrapping_sub(left))?;
-            if is_found {
-                return Ok(self.rule_of(found, width));
+            budget.spend(before.wrapping_sub(rows.left))?;
+            match end {
+                End::Found => return Ok(rows.rule::<A, _>(&self.bytes, width)),
+                End::Unusual => return Ok(None),
+                End::Window => {}
+            }
+            if rows.found == NONE {
+                return Ok(None);
             }
             // The last row that was passed is kept, with what is behind it.
-            if found == NONE || found == 0 || at.wrapping_sub(found) > READ {
+            let found = self.start.wrapping_add(rows.found as u64);
+            let first = found.wrapping_sub(self.header.rows) as u32;
+            let Some((start, at)) = place::<A>(self.header, first, READ) else {
+                return Ok(None);
+            };
+            if start == self.start {
                 return Ok(None);
             }
             budget.spend(Budget::READ)?;
-            self.read(self.start.saturating_add(found as u32), READ)?;
-            at = at.wrapping_sub(found);
-            found = 0;
+            rows.at = at.wrapping_add(rows.at.wrapping_sub(rows.found));
+            rows.found = at;
+            self.start = start;
+            self.read()?;
         }
-    }
-
-    /// The rule of the row at byte `at` of the window, all of which is there.
-    #[inline(always)]
-    fn rule_of(&self, at: usize, width: Width) -> Option<Rule> {
-        let (_, info) = A::start_and_info(&self.bytes, at, width)?;
-        let words = at.wrapping_add(width as usize).wrapping_add(1);
-
-        default_rule::<A>(info, *self.bytes.get(words..)?.first_chunk()?)
     }
 }

@@ -78,11 +78,11 @@ impl Attribute {
     /// The function is a signal trampoline.
     const SIGNAL: u8 = 1 << 7;
 
-    /// The number of rows, and the bytes of their starts, of the attribute at the start of `bytes`.
+    /// The number of rows, and the bytes of their starts, of the attribute at byte `at` of `bytes`.
     /// `None` if the rows are not default ones, or if anything else is said of them.
     #[inline(always)]
-    pub(super) fn usual<A: Abi>(bytes: &[u8]) -> Option<(u32, Width)> {
-        let [count_0, count_1, info, kind, block] = *bytes.first_chunk()?;
+    pub(super) fn usual<A: Abi>(bytes: &[u8], at: usize) -> Option<(u32, Width)> {
+        let [count_0, count_1, info, kind, block] = *bytes.get(at..)?.first_chunk()?;
 
         if kind | block != 0 {
             return None;
@@ -191,8 +191,8 @@ impl Row {
     /// The length of a row whose information byte has no meaning: more than any has, or a window.
     const NO_LENGTH: u8 = u8::MAX;
 
-    /// How long a row is behind its start, by its information byte.
-    const fn lengths<A: Abi>(flexible: bool) -> [u8; 256] {
+    /// How long a row is behind its start, by its information byte, and that start of so many bytes.
+    const fn lengths<A: Abi>(flexible: bool, start: u8) -> [u8; 256] {
         let unused =
             if A::SIGNED_RA { 0 } else { Self::SIGNED } | if flexible { Self::FROM_SP } else { 0 };
         let mut lengths = [Self::NO_LENGTH; 256];
@@ -203,7 +203,7 @@ impl Row {
             let (words, code) = ((info >> 1) & 0xf, (info >> 5) & 3);
             // Without words, nothing else has a meaning.
             if info & unused == 0 && code != 3 && (words != 0 || info == 0) {
-                *length = 1 + (words << code);
+                *length = start + 1 + (words << code);
             }
             info = info.wrapping_add(1);
             rest = tail;
@@ -222,21 +222,30 @@ impl Row {
     }
 }
 
-/// The lengths of rows, behind their starts, by their information bytes.
+/// The lengths of rows, by their information bytes: behind their starts, or of all of a row.
 pub(super) struct Lengths<A>(PhantomData<A>);
 
 impl<A: Abi> Lengths<A> {
-    const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false);
-    const FLEXIBLE: &'static [u8; 256] = &Row::lengths::<A>(true);
+    const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false, 0);
+    const FLEXIBLE: &'static [u8; 256] = &Row::lengths::<A>(true, 0);
+    const DEFAULT_ONE: &'static [u8; 256] = &Row::lengths::<A>(false, Width::One as u8);
+    const DEFAULT_TWO: &'static [u8; 256] = &Row::lengths::<A>(false, Width::Two as u8);
+    const DEFAULT_FOUR: &'static [u8; 256] = &Row::lengths::<A>(false, Width::Four as u8);
 
     /// That of a row whose information byte has no meaning.
     pub(super) const NONE: usize = Row::NO_LENGTH as usize;
 
-    /// That of a row of a default function.
+    /// That of all of a row of a default function, whose start has `width` bytes.
     #[inline(always)]
-    pub(super) fn of_default(info: u8) -> usize {
+    pub(super) fn of_default(info: u8, width: Width) -> usize {
+        let lengths = match width {
+            Width::One => Self::DEFAULT_ONE,
+            Width::Two => Self::DEFAULT_TWO,
+            Width::Four => Self::DEFAULT_FOUR,
+        };
+
         // There is a length for each byte.
-        Self::DEFAULT
+        lengths
             .get(usize::from(info))
             .map_or(Self::NONE, |length| usize::from(*length))
     }

@@ -6,6 +6,7 @@
 use super::{
     super::{
         Error,
+        Packed,
         Reader,
         Register,
         Rule,
@@ -59,53 +60,39 @@ impl Control {
     }
 }
 
-/// The rule of a row of a default function with this information byte, whose data words are at the
-/// start of `words`.
-///
-/// `None` only means that [`Window::rule`] has to decide: there may be more words, or they have no
-/// meaning, or the return address is signed.
+/// Whether there are usual rules: on a little-endian machine all of whose return addresses are just
+/// below the CFA.
 #[inline(always)]
-pub(super) fn default_rule<A: Abi>(info: u8, words: [u8; 8]) -> Option<Rule> {
-    let count = u32::from((info >> 1) & 0xf);
-    let bits = 8u32.wrapping_shl(u32::from((info >> 5) & 3));
-    let unused = 64u32.wrapping_sub(bits);
-    let word = |nth: u32| {
-        let skipped = bits.wrapping_mul(nth);
-        let top = if A::BIG_ENDIAN {
-            u64::from_be_bytes(words).wrapping_shl(skipped)
-        } else {
-            u64::from_le_bytes(words).wrapping_shl(unused.wrapping_sub(skipped))
-        };
+pub(super) fn has_usual_rules<A: Abi>() -> bool {
+    !A::BIG_ENDIAN && i32::from(A::FIXED_RA) == Rule::RA
+}
 
-        (top as i64).wrapping_shr(unused) as i32
-    };
-
-    if A::WORDS & 1u16.wrapping_shl(count) == 0 || Row::is_signed::<A>(info) {
-        return None;
-    }
-    // Two words always fit.
-    if A::WORDS > 7 && bits.wrapping_mul(count) > 64 {
-        return None;
-    }
-    let base = if Row::is_from_sp(info) {
-        Register::Sp
-    } else {
-        Register::Fp
-    };
-    let (ra, fp_word) = if A::FIXED_RA != 0 {
-        (Value::AtCfa(A::FIXED_RA.into()), 1)
-    } else if count < 2 || (A::RA_FILLER && word(1) == 0) {
-        (Value::Unchanged, 2)
-    } else {
-        (Value::AtCfa(word(1)), 2)
-    };
-    let fp = if fp_word < count {
-        Value::AtCfa(word(fp_word))
-    } else {
-        Value::Unchanged
+/// The rule of a row of a default function with this information byte, whose data words are at the
+/// start of `words`, on a machine that has usual rules.
+///
+/// `None` only means that [`Window::rule`] has to decide: the rule may not be a usual one, or there
+/// is none.
+#[inline(always)]
+pub(super) fn usual_rule<A: Abi>(info: u8, words: [u8; 8]) -> Option<Packed> {
+    const WORDS: u8 = 0x7e;
+    let [a, b, c, d, e, f, g, h] = words;
+    let one = |byte: u8| i32::from(byte as i8);
+    let two = |bytes: [u8; 2]| i32::from(i16::from_le_bytes(bytes));
+    // How many words there are, and how many bytes they have.
+    let (cfa_offset, fp_offset) = match info & WORDS {
+        0x02 => (one(a), None),
+        0x04 => (one(a), Some(one(b))),
+        0x22 => (two([a, b]), None),
+        0x24 => (two([a, b]), Some(two([c, d]))),
+        0x42 => (i32::from_le_bytes([a, b, c, d]), None),
+        0x44 => (
+            i32::from_le_bytes([a, b, c, d]),
+            Some(i32::from_le_bytes([e, f, g, h])),
+        ),
+        _ => return None,
     };
 
-    Rule::frame(Value::Register(base, A::cfa_offset(word(0))?), ra, fp)
+    Packed::usual(Row::is_from_sp(info), cfa_offset, fp_offset)
 }
 
 impl<A: Abi, R: Reader> Window<'_, A, R> {
