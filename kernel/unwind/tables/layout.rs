@@ -77,9 +77,7 @@ static_assert!(
 );
 
 static_assert!(Budget::PLACES[0] == 0);
-static_assert!(
-    offset_of!(Walk, budget) + Budget::PLACES[1] == offset_of!(Walk, lookup_budget)
-);
+static_assert!(offset_of!(Walk, budget) + Budget::PLACES[1] == offset_of!(Walk, lookup_budget));
 static_assert!(align_of::<Budget>() == align_of::<u32>());
 
 static_assert!(Packed::USUAL == bindings::UNWIND_TABLES_RULE_USUAL as u64);

@@ -237,9 +237,8 @@ impl Header {
         match self {
             Self::SFrame(_) => Err(Error::NotFound),
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(header) => budget.limited(|budget| {
-                header.rule_of(register, reader, base as u64, pc as u64, budget)
-            }),
+            Self::EhFrame(header) => budget
+                .limited(|budget| header.rule_of(register, reader, base as u64, pc as u64, budget)),
         }
     }
 }
@@ -258,9 +257,8 @@ fn put_rule_by_eh_frame<R: Reader>(
     budget: &mut Budget,
     sink: &mut impl Sink,
 ) -> Result<(), Error> {
-    let rule = budget.limited(|budget| {
-        header.rule_with(common, reader, base as u64, pc as u64, budget)
-    })?;
+    let rule = budget
+        .limited(|budget| header.rule_with(common, reader, base as u64, pc as u64, budget))?;
 
     sink.put(rule);
     Ok(())

@@ -64,9 +64,9 @@ pub(crate) trait Reader {
     /// There is one search, `kernel/unwind/tables/bisect.c`. A reader says where the array is.
     fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost>;
 
-    /// The same, if offsets have 8 bytes and each counts from where it stands. The array has `count`
-    /// elements, from byte `place` of the table on, which stands at address `base`. What was found
-    /// is put into `room`.
+    /// The same, if offsets have 8 bytes and each counts from where it stands. The array has
+    /// `count` elements, from byte `place` of the table on, which stands at address `base`. What
+    /// was found is put into `room`.
     ///
     /// That is the usual kind, which a reader may search in another way.
     #[inline]

@@ -68,13 +68,13 @@ pub(super) fn locked_walk_flags() -> Flags {
 }
 
 impl Registry {
-    /// Finds the rule that holds at address `pc`, from the tables of the text that this is in. If the
-    /// current process has not registered any, they are looked for.
+    /// Finds the rule that holds at address `pc`, from the tables of the text that this is in. If
+    /// the current process has not registered any, they are looked for.
     ///
     /// Looks first at what `walk` has found last, and leaves there what it found, and the rule.
     /// Reads user memory.
-    // Nearly all lookups are in a table that is known to be good. They call nothing that has more
-    // than one result.
+    // Nearly all lookups are quick ones in a table that is known to be good. What others need is in
+    // functions of their own, so that this one has little to save on the kernel's stack.
     #[inline(always)]
     pub(crate) fn rule(&self, pc: usize, walk: &mut Walk<'_>) -> Result {
         let Lookups { recent, answer, .. } = walk.lookups();

@@ -116,8 +116,9 @@ pub(super) fn long<A: Abi, R: Reader>(
     window.find(Rows::new(at, count, wanted, function.size), width, budget)
 }
 
-/// Where to read `len` bytes, from the start of the table, so that byte `first` of all rows is among
-/// them, and where among them. They start there, unless that is too near to the end of all rows.
+/// Where to read `len` bytes, from the start of the table, so that byte `first` of all rows is
+/// among them, and where among them. They start there, unless that is too near to the end of all
+/// rows.
 #[inline(always)]
 fn place<A>(header: &Header<A>, first: u32, len: usize) -> Option<(u64, usize)> {
     let last = header.rows_len.checked_sub(len as u32)?;

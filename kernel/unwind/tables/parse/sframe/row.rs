@@ -191,7 +191,7 @@ impl Row {
     /// The length of a row whose information byte has no meaning: more than any has, or a window.
     const NO_LENGTH: u8 = u8::MAX;
 
-    /// How long a row is behind its start, by its information byte, and that start of so many bytes.
+    /// How long a row is behind its start, by its information byte, and `start` bytes more.
     const fn lengths<A: Abi>(flexible: bool, start: u8) -> [u8; 256] {
         let unused =
             if A::SIGNED_RA { 0 } else { Self::SIGNED } | if flexible { Self::FROM_SP } else { 0 };
