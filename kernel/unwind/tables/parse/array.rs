@@ -29,6 +29,19 @@ pub(crate) struct Array {
 }
 
 impl Array {
+    /// An array of offsets of 8 bytes, each of which counts from where it stands, in a table at
+    /// address `base`.
+    pub(crate) fn wide(base: u64, place: u64, count: u32) -> Self {
+        Self {
+            place,
+            origin: base.wrapping_add(place),
+            count,
+            wide: true,
+            relative: true,
+            swapped: false,
+        }
+    }
+
     /// Bytes of an element.
     #[inline(always)]
     pub(crate) const fn element_size(&self) -> u64 {

@@ -78,14 +78,7 @@ pub(crate) trait Reader {
         key: u64,
         room: &'a mut MaybeUninit<Element>,
     ) -> Result<&'a Element, Lost> {
-        let array = Array {
-            place,
-            origin: base.wrapping_add(place),
-            count,
-            wide: true,
-            relative: true,
-            swapped: false,
-        };
+        let array = Array::wide(base, place, count);
 
         Ok(room.write(self.bisect(&array, key)?))
     }

@@ -64,7 +64,7 @@ pub(super) fn short<A: Abi, R: Reader>(
     if wanted >= size.into() || size > SMALL || element.start.checked_add(size.into()).is_none() {
         return Ok(None);
     }
-    let Some((start, at)) = place::<A>(header, first, Block::LEN) else {
+    let Some((start, at)) = read_at(header, place_of(header, first), Block::LEN) else {
         return Ok(None);
     };
     let mut room = MaybeUninit::uninit();
@@ -99,7 +99,7 @@ pub(super) fn long<A: Abi, R: Reader>(
     if !has_usual_rules::<A>() {
         return Ok(None);
     }
-    let Some((start, at)) = place::<A>(header, function.rows, READ) else {
+    let Some((start, at)) = read_at(header, place_of(header, function.rows), READ) else {
         return Ok(None);
     };
     let mut window = Window {
@@ -116,17 +116,22 @@ pub(super) fn long<A: Abi, R: Reader>(
     window.find(Rows::new(at, count, wanted, function.size), width, budget)
 }
 
-/// Where to read `len` bytes, from the start of the table, so that byte `first` of all rows is
-/// among them, and where among them. They start there, unless that is too near to the end of all
-/// rows.
+/// Where byte `first` of all rows is, in bytes from the start of the table.
 #[inline(always)]
-fn place<A>(header: &Header<A>, first: u32, len: usize) -> Option<(u64, usize)> {
-    let last = header.rows_len.checked_sub(len as u32)?;
-    let start = first.min(last);
-
+fn place_of<A>(header: &Header<A>, first: u32) -> u64 {
     // Does not wrap: by the invariants of `header` the rows end below 2^63.
-    let place = header.rows.wrapping_add(start.into());
-    Some((place, first.wrapping_sub(start) as usize))
+    header.rows.wrapping_add(first.into())
+}
+
+/// Where to read `len` bytes, so that byte `place` of the table is among them, and where among them.
+/// They start there, unless that is too near to the end of the rows.
+#[inline(always)]
+fn read_at<A>(header: &Header<A>, place: u64, len: usize) -> Option<(u64, usize)> {
+    // Before the rows, there is more of the table.
+    let last = place_of(header, header.rows_len).checked_sub(len as u64)?;
+    let start = place.min(last);
+
+    Some((start, place.wrapping_sub(start) as usize))
 }
 
 /// Why no more rows of a window are passed.
@@ -281,8 +286,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
             }
             // The last row that was passed is kept, with what is behind it.
             let found = self.start.wrapping_add(rows.found as u64);
-            let first = found.wrapping_sub(self.header.rows) as u32;
-            let Some((start, at)) = place::<A>(self.header, first, READ) else {
+            let Some((start, at)) = read_at(self.header, found, READ) else {
                 return Ok(None);
             };
             if start == self.start {
