@@ -123,8 +123,8 @@ fn place_of<A>(header: &Header<A>, first: u32) -> u64 {
     header.rows.wrapping_add(first.into())
 }
 
-/// Where to read `len` bytes, so that byte `place` of the table is among them, and where among them.
-/// They start there, unless that is too near to the end of the rows.
+/// Where to read `len` bytes, so that byte `place` of the table is among them, and where among
+/// them. They start there, unless that is too near to the end of the rows.
 #[inline(always)]
 fn read_at<A>(header: &Header<A>, place: u64, len: usize) -> Option<(u64, usize)> {
     // Before the rows, there is more of the table.
