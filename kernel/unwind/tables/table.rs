@@ -199,6 +199,7 @@ impl Header {
     }
 
     /// Does what is left to be done, and puts the rule into `sink`.
+    #[expect(clippy::too_many_arguments)]
     #[inline(always)]
     pub(crate) fn put_rest<R: Reader>(
         &self,
