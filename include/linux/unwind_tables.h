@@ -49,7 +49,8 @@ struct unwind_table_info {
  * tables, a walk takes less than four million instructions. A single lookup may
  * cost a quarter.
  */
-#define UNWIND_TABLES_BUDGET	(108 * 1024)
+#define UNWIND_TABLES_BUDGET		(108 * 1024)
+#define UNWIND_TABLES_LOOKUP_BUDGET	(UNWIND_TABLES_BUDGET / 4)
 
 /*
  * How many reads of a stack's tables may wait for memory, and for how many texts
@@ -227,7 +228,7 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	walk->pending = false;
 	walk->recent.generation = 0;
 	walk->budget = UNWIND_TABLES_BUDGET;
-	walk->lookup_budget = UNWIND_TABLES_BUDGET / 4;
+	walk->lookup_budget = UNWIND_TABLES_LOOKUP_BUDGET;
 	walk->formats = unwind_tables_formats();
 	walk->salt = (u64)walk->formats << UNWIND_TABLES_CACHE_SALT;
 	/* Pairs with the cmpxchg() that publishes a new registry. */

@@ -99,16 +99,15 @@ int bisect(unsigned long first, u64 origin, u32 count, u64 key,
 			goto not_found;
 		least = start;
 	}
-	/* The first of both parts is the one of an element that is not wide. */
-	if (wide) {
-		raw = get_number(u64, low + width, user);
-		memcpy(element->rest, &raw, sizeof(element->rest));
-	} else {
-		element->rest[0] = get_number(u32, low + width, user);
-		element->rest[1] = 0;
-	}
+	raw = wide ? get_number(u64, low + width, user) : get_number(u32, low + width, user);
 	if (user)
 		user_read_access_end();
+	if (wide) {
+		memcpy(element->rest, &raw, sizeof(element->rest));
+	} else {
+		element->rest[0] = raw;
+		element->rest[1] = 0;
+	}
 	element->start = least;
 	element->nth = (low - first) / size;
 	return 0;

@@ -79,6 +79,9 @@ static_assert!(
 static_assert!(Budget::PLACES[0] == 0);
 static_assert!(offset_of!(Walk, budget) + Budget::PLACES[1] == offset_of!(Walk, lookup_budget));
 static_assert!(align_of::<Budget>() == align_of::<u32>());
+static_assert!(
+    bindings::UNWIND_TABLES_LOOKUP_BUDGET == bindings::UNWIND_TABLES_BUDGET / Budget::LOOKUPS
+);
 
 static_assert!(Packed::USUAL == bindings::UNWIND_TABLES_RULE_USUAL as u64);
 static_assert!(Packed::OUTERMOST == bindings::UNWIND_TABLES_RULE_OUTERMOST as u64);
