@@ -42,12 +42,12 @@ struct unwind_table_info {
 };
 
 /*
- * What the lookups of one stack may cost, in rows passed. To find a function,
- * with a read of its first rows, counts as 32, to read more of them, about 30 at
- * once, as 7, to pass an unusual row as 6, and a byte of .eh_frame as one. 510
- * frames of SFrame with 100 usual rows each are below it. Whatever is in the
- * tables, a walk takes less than four million instructions. A single lookup may
- * cost a quarter.
+ * What the lookups of one stack may cost, in rows passed. To search a function,
+ * with a read of its first rows, counts as 32, and as much again if a search has
+ * failed; to read more rows, about 30 at once, as 7, to pass an unusual row as 6,
+ * and a byte of .eh_frame as one. 510 frames of SFrame with 100 usual rows each are
+ * below it. Whatever is in the tables, a walk takes less than four million
+ * instructions. A single lookup may cost a quarter.
  */
 #define UNWIND_TABLES_BUDGET		(108 * 1024)
 #define UNWIND_TABLES_LOOKUP_BUDGET	(UNWIND_TABLES_BUDGET / 4)
@@ -58,9 +58,6 @@ struct unwind_table_info {
  */
 #define UNWIND_TABLES_WAITS		16
 #define UNWIND_TABLES_DISCOVERIES	8
-
-/* Bytes of a function's rows that are read at once: most functions have less. */
-#define UNWIND_TABLES_BLOCK		48
 
 /*
  * What the tables have said about an address is kept in one of two slots beside each
@@ -75,6 +72,9 @@ struct unwind_table_info {
 #define UNWIND_TABLES_RULE_USUAL	0x002
 #define UNWIND_TABLES_RULE_OUTERMOST	0x004
 #define UNWIND_TABLES_RULE_FROM_FP	0x100
+/* From which bit on there are the offsets of the frame pointer, 16 bits, and of the CFA. */
+#define UNWIND_TABLES_RULE_FP		16
+#define UNWIND_TABLES_RULE_CFA		32
 
 /* Not a format: the kernel knows that there is no table. */
 #define UNWIND_TABLE_ABSENT		0
@@ -135,7 +135,6 @@ void unwind_tables_disabled(const struct unwind_table_info *info);
 void unwind_tables_dropped(const struct unwind_table_info *info);
 void unwind_tables_discovered(const struct unwind_table_info *info);
 int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned int *waits);
-int unwind_tables_read_block(void *to, unsigned long addr, unsigned int *waits);
 int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *object);
 int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part);
 int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
@@ -212,7 +211,7 @@ static inline unsigned int unwind_tables_formats(void)
 
 /**
  * unwind_tables_start - Get ready to look up a stack's addresses
- * @walk: What its lookups share, of which it sets all but @nothing
+ * @walk: What its lookups share. This sets what is used, but for @nothing.
  * @mm:	  current->mm
  *
  * Context: May sleep.
@@ -226,9 +225,13 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	walk->caller_lookups = 0;
 	/* Also for the vDSO. */
 	walk->pending = false;
+	walk->lacks_memory = false;
 	walk->recent.generation = 0;
+	walk->answer = (struct unwind_tables_answer){};
 	walk->budget = UNWIND_TABLES_BUDGET;
 	walk->lookup_budget = UNWIND_TABLES_LOOKUP_BUDGET;
+	walk->waits = UNWIND_TABLES_WAITS;
+	walk->discoveries = UNWIND_TABLES_DISCOVERIES;
 	walk->formats = unwind_tables_formats();
 	walk->salt = (u64)walk->formats << UNWIND_TABLES_CACHE_SALT;
 	/* Pairs with the cmpxchg() that publishes a new registry. */
@@ -241,8 +244,6 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	walk->generation = smp_load_acquire(&walk->tables->generation);
 	/* Pairs with the release that publishes it: what is in it depends on this. */
 	walk->cache = READ_ONCE(walk->tables->cache);
-	walk->waits = UNWIND_TABLES_WAITS;
-	walk->discoveries = UNWIND_TABLES_DISCOVERIES;
 
 	return true;
 }
@@ -317,7 +318,7 @@ static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk 
 
 /**
  * unwind_tables_ask - Ask the tables about an address
- * @ip:	  The address; nothing is remembered of it
+ * @ip:	  The address, for which unwind_tables_cached() has found nothing
  * @walk: What all lookups of the stack share, from unwind_tables_start(), which has said
  *	  that there is something; @walk->caller says whether this is a caller's address
  *

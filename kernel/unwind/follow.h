@@ -25,7 +25,8 @@ static __always_inline u64 unwind_user_fp_rule(void)
 	    frame.fp_from != UNWIND_USER_AT_CFA || frame.fp_off < -UNWIND_USER_NEAR)
 		return 0;
 	return UNWIND_TABLES_RULE_USUAL | UNWIND_TABLES_RULE_FROM_FP |
-	       (u64)(u16)frame.fp_off << 16 | (u64)(u32)frame.cfa_off << 32;
+	       (u64)(u16)frame.fp_off << UNWIND_TABLES_RULE_FP |
+	       (u64)(u32)frame.cfa_off << UNWIND_TABLES_RULE_CFA;
 }
 
 /*
@@ -75,7 +76,10 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 	bool guess = false, guessed = false, signal = false;
 	const unsigned int first = nr;
 
-	/* Without probes, it is not known where a function starts: unwind_user_next_fp(). */
+	/*
+	 * A probed task may be at the start of a function: unwind_user_next_fp() knows
+	 * what to do there.
+	 */
 	if (!(state->available_types & UNWIND_USER_TYPE_TABLES) || state->maybe_signal ||
 	    state->tracked != UNWIND_USER_SP || uprobe_is_task_probed() ||
 	    state->stack_end - state->stack_start < UNWIND_USER_NEAR)
@@ -106,11 +110,12 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 			break;
 		}
 
-		cfa = (rule & UNWIND_TABLES_RULE_FROM_FP ? fp : sp) + ((s64)rule >> 32);
+		cfa = (rule & UNWIND_TABLES_RULE_FROM_FP ? fp : sp) +
+		      ((s64)rule >> UNWIND_TABLES_RULE_CFA);
 		if (cfa <= sp || cfa & (sizeof(u64) - 1) || cfa - lowest > room)
 			break;
 
-		off = rule >> 16;
+		off = rule >> UNWIND_TABLES_RULE_FP;
 		near = (const void __user *)(cfa - UNWIND_USER_NEAR);
 		scoped_user_read_access_size(near, UNWIND_USER_NEAR + sizeof(u64), fault) {
 			const void __user *top = near + UNWIND_USER_NEAR;

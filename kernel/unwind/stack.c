@@ -58,16 +58,45 @@ void unwind_user_find_stack(struct unwind_user_state *state)
 bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa)
 {
 	struct vm_area_struct *vma;
+	bool extends;
 
 	if (!state->stack_end || mmap_read_lock_killable(current->mm))
 		return false;
 	vma = vma_lookup(current->mm, state->stack_end);
 	/* Not across a guard, behind which there is another stack. */
-	if (vma && unwind_user_is_memory(vma) && (vma->vm_flags & VM_READ))
+	extends = vma && unwind_user_is_memory(vma) && (vma->vm_flags & VM_READ) &&
+		  cfa <= vma->vm_end;
+	if (extends)
 		state->stack_end = vma->vm_end;
 	mmap_read_unlock(current->mm);
 
-	return cfa <= state->stack_end;
+	return extends;
+}
+
+/* Look up the mapping of an address. @use says whether it remembers it. */
+static __always_inline
+bool unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr,
+			     bool (*use)(struct unwind_user_state *state,
+					 const struct vm_area_struct *vma))
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	bool found;
+
+	vma = lock_vma_under_rcu(mm, addr);
+	if (vma) {
+		found = use(state, vma);
+		vma_end_read(vma);
+		return found;
+	}
+
+	if (mmap_read_lock_killable(mm))
+		return false;
+	vma = vma_lookup(mm, addr);
+	found = vma && use(state, vma);
+	mmap_read_unlock(mm);
+
+	return found;
 }
 
 /*
@@ -91,25 +120,7 @@ static bool unwind_user_use_other_stack(struct unwind_user_state *state,
 /* Go to the stack that the word below an address is in, if it is one. */
 bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa)
 {
-	unsigned long addr = cfa - state->ws;
-	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *vma;
-	bool found;
-
-	vma = lock_vma_under_rcu(mm, addr);
-	if (vma) {
-		found = unwind_user_use_other_stack(state, vma);
-		vma_end_read(vma);
-		return found;
-	}
-
-	if (mmap_read_lock_killable(mm))
-		return false;
-	vma = vma_lookup(mm, addr);
-	found = vma && unwind_user_use_other_stack(state, vma);
-	mmap_read_unlock(mm);
-
-	return found;
+	return unwind_user_use_mapping(state, cfa - state->ws, unwind_user_use_other_stack);
 }
 
 static bool unwind_user_use_text(struct unwind_user_state *state,
@@ -124,24 +135,7 @@ static bool unwind_user_use_text(struct unwind_user_state *state,
 
 static noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
 {
-	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *vma;
-	bool text;
-
-	vma = lock_vma_under_rcu(mm, addr);
-	if (vma) {
-		text = unwind_user_use_text(state, vma);
-		vma_end_read(vma);
-		return text;
-	}
-
-	if (mmap_read_lock_killable(mm))
-		return false;
-	vma = vma_lookup(mm, addr);
-	text = vma && unwind_user_use_text(state, vma);
-	mmap_read_unlock(mm);
-
-	return text;
+	return unwind_user_use_mapping(state, addr, unwind_user_use_text);
 }
 
 /* Whether there is code at an address that is only a guess. */

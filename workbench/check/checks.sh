@@ -103,10 +103,10 @@ part_vm() {
 	check "guest: KUnit and kselftests" selftests series 2400
 	count_guest series
 	check "perf builds" "$WORKBENCH/perf/build" || return
-	check "guest: all that is to be known at a uprobe" uprobe_sample
+	check "guest: arguments, registers and stack at a uprobe" uprobe_sample
 	check "guest: perf, old and new" both_perfs series 90
 	check "guest: the demonstration" demonstration
-	check "guest: a program of one's own" own_program
+	check "guest: make profile" own_program
 	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
 	luajit
@@ -181,14 +181,14 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 		"${guest[@]}" "$SELFTESTS" "$OUT/selftests-$1" "${@:3}"
 }
 
-# Those of the abstractions that the series adds are among them.
+# The doctests of the abstractions that the series adds must be among them.
 doctests() {
 	local tests
 
 	enter "$WORKBENCH/vm/boot" --timeout 600 --expect '^ok 1 rust_doctests_kernel\b' \
 		--append "no5lvl kunit.enable=1 kunit.autorun=1 kunit.filter_glob=rust_doctests_kernel" \
 		doctests "$(kernel_dir series)" true &&
-		for tests in maple_tree_rcu_rs sync_rcu_rs sync_rcu_counted_rs sync_rcu_pointer_rs workqueue_rs; do
+		for tests in maple_tree_rcu_rs maple_tree_rcu_writer_rs sync_rcu_rs sync_rcu_counted_rs sync_rcu_pointer_rs workqueue_rs; do
 			grep -E "^ +ok [0-9]+ rust_doctest_kernel_${tests}_0\b" "$logs/doctests.console" || return
 		done
 }
@@ -313,7 +313,7 @@ part_long() {
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	DAMAGE_STEP=8 RACE_SECONDS=300 RANDOM_SECONDS=1200 \
 		check "debug guest: KUnit and kselftests" selftests debug 7200 --override-timeout 3600
-	check "debug guest: leaks were looked for" grep "kmemleak has scanned" "$logs/selftests-debug.console"
+	check "debug guest: kmemleak has scanned" grep "kmemleak has scanned" "$logs/selftests-debug.console"
 	count_guest debug
 	# Data races, in C.
 	check "KCSAN kernel builds" "$WORKBENCH/vm/kernel" kcsan || return

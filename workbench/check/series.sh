@@ -76,7 +76,7 @@ spelling() {
 
 rustfmt_clean() {
 	cd "$TREE"
-	# Those of tools/ have an edition of their own; cargo fmt looks at them.
+	# Those of tools/ have their own edition, and cargo fmt checks them.
 	git diff --name-only "$(base)..HEAD" -- '*.rs' ':!tools' |
 		xargs rustfmt --edition 2021 --config-path .rustfmt.toml --check
 }
@@ -151,7 +151,7 @@ without_rust() {
 	series=$(kernel_dir series) off=$(kernel_dir off)
 	copy_for_touched off
 	"$WORKBENCH/vm/kernel" off olddefconfig
-	# make builds an object that is named, whatever the configuration says.
+	# make builds a named object even if the configuration does not.
 	while IFS= read -r object; do
 		! configured "$off" "$object" || echo "$object"
 	done <"$objects" | sort >"$objects.off"
@@ -164,7 +164,7 @@ without_rust() {
 	symbols "$series" --extern-only --defined-only <"$objects.only" | comm -23 - "$objects.has" >"$objects.gone"
 	[ -s "$objects.gone" ] || return
 	symbols "$off" --undefined-only <"$objects.off" | comm -12 - "$objects.gone" >"$objects.wanted"
-	[ ! -s "$objects.wanted" ] || { echo "not there:"; cat "$objects.wanted"; return 1; }
+	[ ! -s "$objects.wanted" ] || { echo "missing symbols:"; cat "$objects.wanted"; return 1; }
 }
 
 # Whether the configuration builds an object: no Makefile on the way names it only
@@ -263,7 +263,7 @@ no_panic() {
 
 # The lists in the documentation match the code.
 documented_reasons() {
-	local page=Documentation/core-api/unwind-user.rst format source reasons
+	local page=Documentation/core-api/unwind-tables.rst format source reasons
 
 	cd "$TOP"
 	for format in sframe:SFrame eh_frame:.eh_frame; do
@@ -312,7 +312,7 @@ kunit() { # um|x86_64
 
 # The arguments of a command in the documentation, for an architecture.
 documented() { # kunit.py um|x86_64
-	local page=$TREE/Documentation/core-api/unwind-user.rst
+	local page=$TREE/Documentation/core-api/unwind-tables.rst
 	sed -n '/\/'"$1"' run/{:more;/\\$/{N;s/\\\n//;bmore};s/.*\/'"$1"' //p}' "$page" |
 		if [ "$2" = um ]; then grep -v -e --arch; else grep -e "--arch $2"; fi
 }
@@ -360,11 +360,11 @@ htmldocs() {
 	mkdir -p "$(kernel_dir docs)"
 	make -C "$TREE" "O=$(kernel_dir docs)" SPHINXDIRS="core-api userspace-api" htmldocs >"$log" 2>&1 ||
 		{ tail -n 40 "$log"; return 1; }
-	# As a condition: errexit does not see a command behind `!`.
+	# Use a condition: errexit ignores a command behind `!`.
 	if grep -nE '(WARNING|ERROR):' "$log" | grep unwind; then
 		return 1
 	fi
-	for page in core-api/unwind-user userspace-api/unwind_tables; do
+	for page in core-api/unwind-user core-api/unwind-tables userspace-api/unwind_tables; do
 		find "$(kernel_dir docs)" -path "*$page.html" | grep . || return
 	done
 }
@@ -397,15 +397,15 @@ build_commit() { # TREE NAME OPTION
 	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
 	[ "${3#*=}" = n ] || grep -qx "$3" "$objects/.config" || return
 	"${make[@]}" vmlinux >"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
-	# As a condition: errexit does not see a command behind `!`.
+	# Use a condition: errexit ignores a command behind `!`.
 	if grep -n 'warning:' "$log"; then
 		return 1
 	fi
 }
 
-# The objects of the files that the series touches build at each commit (or at those that
-# are named) for two more architectures, as far as their configurations have them. At the
-# last commit, a whole kernel does.
+# The objects of the files that the series touches build at each commit (or at the named
+# ones) for two more architectures, if their configurations have these objects. At the
+# last commit, a whole kernel builds, too.
 every_commit_builds_elsewhere() { # [COMMIT...]
 	local tree=$BUILD/tree-elsewhere commit arch last
 	local commits=("$@")
@@ -445,7 +445,7 @@ build_touched() { # TREE ARCH [vmlinux]
 		sort >"$touched"
 	while IFS= read -r file; do
 		case $file in
-		arch/x86/*64[./]*) continue ;; # by $(BITS) in Makefiles, and neither has these
+		arch/x86/*64[./]*) continue ;; # Makefiles name them by $(BITS); neither architecture has them
 		arch/x86/*) [ "$2" = i386 ] || continue ;;
 		rust/*) continue ;; # `prepare' builds those
 		*.rs) [ -e "$1/${file%/*}/Makefile" ] && grep -qw "$(basename "${file%.rs}.o")" "$1/${file%/*}/Makefile" || continue ;;
@@ -457,7 +457,7 @@ build_touched() { # TREE ARCH [vmlinux]
 	[ -z "${3-}" ] || "${make[@]}" "$3" >>"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
 	"$WORKBENCH/check/new_warnings" "$1" "$(base)" "$log" || return
 
-	# What was compiled is in make's own files.
+	# The .cmd files of make name the compiled sources.
 	grep -rhoE --include='.*.cmd' "$1/[^ ]+\.(c|S|rs)\b" "$objects" | sed "s,^$1/,," | sort -u | comm -12 - "$touched" >"$touched.built"
 	echo "$2: $(wc -l <"$touched.built") of $(wc -l <"$touched") files are built"
 	comm -23 "$touched" "$touched.built" | sed "s/^/$2 does not build /"

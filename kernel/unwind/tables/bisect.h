@@ -45,10 +45,28 @@ struct unwind_bisect_element {
 	u32	nth;
 };
 
+/* Bytes that are read of what an element leads to. */
+#define UNWIND_BISECT_BLOCK	48
+
+/**
+ * struct unwind_bisect_block - An element that was found, and what it leads to
+ * @element: The element
+ * @at:	     What it leads to, in bytes from the start of @bytes: not 0 if that is near
+ *	     the end of the table
+ * @bytes:   %UNWIND_BISECT_BLOCK bytes of the table, and then zeros, so that a few bytes
+ *	     can be taken anywhere
+ */
+struct unwind_bisect_block {
+	struct unwind_bisect_element	element;
+	u64				at;
+	u64				bytes[UNWIND_BISECT_BLOCK / sizeof(u64) + 1];
+};
+
 int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *array,
 		       u64 key, struct unwind_bisect_element *element, unsigned int *waits);
-int unwind_bisect_wide_user(unsigned long first, u32 count, u64 key,
-			    struct unwind_bisect_element *element, unsigned int *waits);
+bool unwind_bisect_block_user(unsigned long first, u32 count, u64 key,
+			      struct unwind_bisect_block *block, unsigned long blocks,
+			      unsigned long last);
 int unwind_bisect_kernel(const void *table, const struct unwind_bisect_array *array,
 			 u64 key, struct unwind_bisect_element *element);
 

@@ -17,7 +17,9 @@ use kernel::{
 
 use crate::parse::{
     Array,
+    Block,
     Element,
+    Index,
     Lost, //
 };
 
@@ -46,6 +48,9 @@ assert_layout!(
     place, origin, count, wide, relative, swapped
 );
 assert_layout!(Element, bindings::unwind_bisect_element: start, rest, nth);
+assert_layout!(Block, bindings::unwind_bisect_block: element, at, bytes);
+
+static_assert!(Block::LEN == bindings::UNWIND_BISECT_BLOCK as usize);
 
 static_assert!(Lost::ENOENT == -(bindings::ENOENT as i32));
 static_assert!(Lost::EINVAL == -(bindings::EINVAL as i32));
@@ -62,8 +67,8 @@ pub(crate) fn in_user_memory(
 ) -> Result<Element, Lost> {
     let mut element = Element::default();
 
-    // SAFETY: Both structures are laid out as C expects, see above. User memory may be asked for at
-    // any address, and only this thread uses the number of waits.
+    // SAFETY: Both structures are laid out as C expects, see above, and C may write to `element`.
+    // User memory may be asked for at any address, and only this thread uses the number of waits.
     let ret = unsafe {
         bindings::unwind_bisect_user(
             table,
@@ -76,32 +81,33 @@ pub(crate) fn in_user_memory(
     found(ret, element)
 }
 
-/// The same, if offsets have 8 bytes and each counts from where it stands. The array has `count`
-/// elements, from address `first` on. What was found is put into `room`.
+/// Searches the index of a table in the current process, and reads the block that the element leads
+/// to, into `room`. Nothing waits for memory.
 #[allow(dead_code, reason = "the parser's tests read no user memory")]
 #[inline(always)]
-pub(crate) fn wide_in_user_memory<'a>(
-    first: usize,
-    count: u32,
+pub(crate) fn block_in_user_memory<'a>(
+    table: usize,
+    index: &Index,
     key: u64,
-    waits: &Cell<c_uint>,
-    room: &'a mut MaybeUninit<Element>,
-) -> Result<&'a Element, Lost> {
-    let to = room.as_mut_ptr();
+    room: &'a mut MaybeUninit<Block>,
+) -> Option<&'a Block> {
+    let at = |place: u64| table.wrapping_add(place as usize);
 
-    // SAFETY: The structure is laid out as C expects, see above. User memory may be asked for at
-    // any address, and only this thread uses the number of waits.
-    let ret = unsafe {
-        (&raw mut (*to).nth).write(0);
-        bindings::unwind_bisect_wide_user(first, count, key, to.cast(), waits.as_ptr())
+    // SAFETY: `room` is laid out as C expects, see above, and C may write to it. User memory may be
+    // asked for at any address.
+    let found = unsafe {
+        bindings::unwind_bisect_block_user(
+            at(index.place),
+            index.count,
+            key,
+            room.as_mut_ptr().cast(),
+            at(index.blocks),
+            at(index.last),
+        )
     };
 
-    match ret {
-        // SAFETY: C has found an element, and put all of it there.
-        0 => Ok(unsafe { room.assume_init_ref() }),
-        // SAFETY: This was written above.
-        _ => Err(Lost::from_errno(ret, unsafe { (*to).nth })),
-    }
+    // SAFETY: C has found an element, and filled all of the structure.
+    found.then(|| unsafe { room.assume_init_ref() })
 }
 
 /// Searches an array in a table that the kernel has.
@@ -112,7 +118,8 @@ pub(crate) fn in_kernel_memory(table: &[u8], array: &Array, key: u64) -> Result<
     if array.end().is_none_or(|end| end > table.len() as u64) {
         return Err(Lost::Fault);
     }
-    // SAFETY: Both structures are laid out as C expects, see above. All of the array is in `table`.
+    // SAFETY: Both structures are laid out as C expects, see above, and C may write to `element`.
+    // All of the array is in `table`.
     let ret = unsafe {
         bindings::unwind_bisect_kernel(
             table.as_ptr().cast(),

@@ -86,4 +86,6 @@ static_assert!(
 static_assert!(Packed::USUAL == bindings::UNWIND_TABLES_RULE_USUAL as u64);
 static_assert!(Packed::OUTERMOST == bindings::UNWIND_TABLES_RULE_OUTERMOST as u64);
 static_assert!(Packed::FROM_FP == bindings::UNWIND_TABLES_RULE_FROM_FP as u64);
+static_assert!(Packed::FP == bindings::UNWIND_TABLES_RULE_FP);
+static_assert!(Packed::CFA == bindings::UNWIND_TABLES_RULE_CFA);
 static_assert!(Packed::NEAR as u32 == bindings::UNWIND_USER_NEAR);

@@ -8,9 +8,9 @@
 
 /*
  * Keep an answer for other stacks. A stack is interrupted at another address each time,
- * but callers come again: the older one of two that share a pair goes to the second slot,
- * which is all that what is no caller may take. Others may write at the same time: see
- * unwind_tables_cached().
+ * but callers come again. So the answer of a caller goes into the first slot of a pair,
+ * whose old answer moves to the second one. Any other answer goes into the second slot.
+ * Others may write at the same time: see unwind_tables_cached().
  */
 static void remember(const struct unwind_tables_walk *walk, unsigned long ip)
 {

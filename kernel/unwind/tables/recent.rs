@@ -90,6 +90,21 @@ impl Recent {
         Some((Good { header, base }, common))
     }
 
+    /// The table of `format`, if it is known to be good, of the section whose text holds address
+    /// `pc`: see [`Recent::is_at`].
+    #[inline(always)]
+    pub(crate) fn good_at(
+        &mut self,
+        generation: u64,
+        pc: usize,
+        format: Format,
+    ) -> Option<Good<'_>> {
+        if !self.is_at(generation, pc) {
+            return None;
+        }
+        self.good(format).map(|(good, _)| good)
+    }
+
     /// Whether the section's text holds address `pc`, and nothing was removed since `generation`.
     #[inline(always)]
     pub(crate) fn is_at(&mut self, generation: u64, pc: usize) -> bool {

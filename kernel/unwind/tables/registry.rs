@@ -12,7 +12,6 @@ mod slot;
 
 pub(crate) use discover::TARGET;
 pub(crate) use lookup::walk_flags;
-pub(crate) use slot::slot;
 
 use core::ptr::NonNull;
 

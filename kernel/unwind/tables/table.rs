@@ -215,7 +215,11 @@ impl Header {
             (Self::SFrame(header), Rest::SFrame(rest)) => {
                 header.put_rest(rest, reader, base as u64, pc as u64, budget, sink)
             }
-            (Self::SFrame(_), Rest::All) => Err(Error::NotFound),
+            (Self::SFrame(header), Rest::All) => {
+                let all = sframe::Rest::Search;
+
+                header.put_rest(&all, reader, base as u64, pc as u64, budget, sink)
+            }
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
             (Self::EhFrame(header), _) => {
                 put_rule_by_eh_frame(header, _common, reader, base, pc, budget, sink)

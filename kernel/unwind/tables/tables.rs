@@ -57,7 +57,6 @@ use crate::{
         Rule, //
     },
     registry::{
-        slot,
         walk_flags,
         Registry, //
     },
@@ -297,12 +296,8 @@ pub unsafe extern "C" fn __unwind_tables_insert(
     most: c_uint,
 ) -> c_int {
     // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
-    let (registry, entry) = unsafe {
-        (
-            Registry::get(slot(mm)),
-            EntryRef::<Section>::borrow(entry.cast()),
-        )
-    };
+    let (registry, entry) =
+        unsafe { (Registry::get(mm), EntryRef::<Section>::borrow(entry.cast())) };
 
     errno(
         registry
@@ -323,12 +318,8 @@ pub unsafe extern "C" fn __unwind_tables_replace(
     entry: *mut bindings::unwind_tables_entry,
 ) -> c_int {
     // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
-    let (registry, entry) = unsafe {
-        (
-            Registry::get(slot(mm)),
-            EntryRef::<Section>::borrow(entry.cast()),
-        )
-    };
+    let (registry, entry) =
+        unsafe { (Registry::get(mm), EntryRef::<Section>::borrow(entry.cast())) };
 
     errno(
         registry
@@ -350,7 +341,7 @@ pub unsafe extern "C" fn __unwind_tables_remove(
     info: *mut bindings::unwind_table_info,
 ) -> c_int {
     // SAFETY: `mm` keeps its users, and `info` is valid.
-    let (registry, info) = unsafe { (Registry::get(slot(mm)), &mut *info) };
+    let (registry, info) = unsafe { (Registry::get(mm), &mut *info) };
     let Some(format) = Format::from_number(info.format) else {
         return EINVAL.to_errno();
     };
@@ -380,7 +371,7 @@ pub unsafe extern "C" fn __unwind_tables_drop(
     format: c_uint,
 ) {
     // SAFETY: `mm` keeps its users.
-    let registry = unsafe { Registry::get(slot(mm)) };
+    let registry = unsafe { Registry::get(mm) };
 
     if let Some((registry, section)) =
         registry.and_then(|registry| Some((registry, registry.find(text_start)?)))
@@ -405,7 +396,7 @@ pub unsafe extern "C" fn __unwind_tables_next(
     infos: *mut bindings::unwind_table_info,
 ) -> c_uint {
     // SAFETY: `mm` keeps its users.
-    let registry = unsafe { Registry::get(slot(mm)) };
+    let registry = unsafe { Registry::get(mm) };
 
     registry
         .and_then(|registry| registry.find_in(from, usize::MAX))
@@ -428,7 +419,7 @@ pub unsafe extern "C" fn __unwind_tables_touched(
     infos: *mut bindings::unwind_table_info,
 ) -> c_uint {
     // SAFETY: `mm` keeps its users.
-    let registry = unsafe { Registry::get(slot(mm)) };
+    let registry = unsafe { Registry::get(mm) };
 
     registry
         .and_then(|registry| registry.touched(from, start, end))
@@ -448,7 +439,7 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
     end: usize,
 ) {
     // SAFETY: `mm` keeps its users.
-    if let Some(registry) = unsafe { Registry::get(slot(mm)) } {
+    if let Some(registry) = unsafe { Registry::get(mm) } {
         registry.unmap(start, end);
     }
 }
@@ -459,8 +450,9 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
 ///
 /// # Safety
 ///
-/// `walk` must be valid for reading and writing. Its `tables` must be what `current->mm` points to,
-/// its `recent` from the last call, or with a generation of zero.
+/// `walk` must be from `unwind_tables_start()` and valid for reading and writing, and nothing else
+/// may use it. Its `tables` must be what `current->mm` points to, its `recent` from the last call,
+/// or with a generation of zero.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_lookup(
     ip: usize,
@@ -497,7 +489,7 @@ pub unsafe extern "C" fn __unwind_tables_unpack(
 ///
 /// # Safety
 ///
-/// As `__unwind_tables_lookup()`.
+/// As for [`__unwind_tables_lookup`]. `frame` must be valid for writing.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_lookup_register(
     ip: usize,
@@ -529,17 +521,18 @@ pub unsafe extern "C" fn __unwind_tables_make(
     mm: *mut bindings::mm_struct,
 ) -> *mut bindings::unwind_tables {
     // SAFETY: `mm` keeps its users.
-    unsafe { Registry::get_or_new(slot(mm), walk_flags()) }
-        .map_or(core::ptr::null_mut(), |registry| {
-            core::ptr::from_ref(registry).cast_mut().cast()
-        })
+    unsafe { Registry::get_or_new(mm, walk_flags()) }.map_or(core::ptr::null_mut(), |registry| {
+        core::ptr::from_ref(registry).cast_mut().cast()
+    })
 }
 
 /// Finds the rule for an address in the vDSO: see the C header.
 ///
 /// # Safety
 ///
-/// `frame` must be valid for writing, `walk` for reading and writing.
+/// `frame` must be valid for writing. `walk` must be from `unwind_tables_start()` and valid for
+/// reading and writing, and nothing else may use it; its `recent` must be from the last call, or
+/// with a generation of zero.
 #[export]
 pub unsafe extern "C" fn unwind_tables_lookup_vdso(
     start: usize,

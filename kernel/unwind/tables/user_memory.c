@@ -58,29 +58,6 @@ fault:
 	return -EFAULT;
 }
 
-/* The same for a block: a loop would cost more. */
-static __always_inline int read_block(void *to, const void __user *table)
-{
-	unsigned int len = UNWIND_TABLES_BLOCK;
-
-	BUILD_BUG_ON(UNWIND_TABLES_BLOCK != 6 * sizeof(u64));
-	instrument_copy_from_user_before(to, table, len);
-
-	scoped_user_read_access_size(table, len, fault) {
-		const void __user *from = table;
-
-		read_next(u64);
-		read_next(u64);
-		read_next(u64);
-		read_next(u64);
-		read_next(u64);
-		read_next(u64);
-	}
-	return 0;
-fault:
-	return -EFAULT;
-}
-
 /* What a read does not get at once it may wait for. */
 static noinline int read_waiting(void *to, unsigned long addr, unsigned int len,
 				 unsigned int *waits)
@@ -111,24 +88,4 @@ int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned 
 	if (likely(!read_words(to, (const void __user *)addr, len)))
 		return 0;
 	return read_waiting(to, addr, len, waits);
-}
-
-/**
- * unwind_tables_read_block - Copy the first block of a function's rows
- * @to:	   Where to, %UNWIND_TABLES_BLOCK bytes
- * @addr:  Where from, any address
- * @waits: How many more reads may wait for memory; this one takes itself off
- *
- * The same as unwind_tables_read(), in fewer instructions.
- *
- * Context: As unwind_tables_read().
- * Return: As unwind_tables_read().
- */
-int unwind_tables_read_block(void *to, unsigned long addr, unsigned int *waits)
-{
-	if (should_fail_usercopy())
-		return -EFAULT;
-	if (likely(!read_block(to, (const void __user *)addr)))
-		return 0;
-	return read_waiting(to, addr, UNWIND_TABLES_BLOCK, waits);
 }

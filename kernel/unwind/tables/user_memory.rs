@@ -19,12 +19,11 @@ use crate::{
         Block,
         Element,
         Fault,
+        Index,
         Lost,
         Reader, //
     }, //
 };
-
-static_assert!(Block::LEN == bindings::UNWIND_TABLES_BLOCK as usize);
 
 /// A table in the memory of the current process.
 ///
@@ -64,46 +63,18 @@ impl Reader for UserMemory<'_> {
     }
 
     #[inline(always)]
-    fn read_block<'a>(
-        &self,
-        offset: u64,
-        room: &'a mut MaybeUninit<Block>,
-    ) -> Result<&'a Block, Fault> {
-        let offset = usize::try_from(offset).map_err(|_| Fault)?;
-        let addr = self.base.checked_add(offset).ok_or(Fault)?;
-        let to = room.as_mut_ptr().cast::<u8>();
-
-        // SAFETY: A block has `LEN` bytes and `MORE` behind them. Any address may be asked for, and
-        // only this thread uses the number of waits.
-        let ret = unsafe {
-            to.add(Block::LEN).write_bytes(0, Block::MORE);
-            bindings::unwind_tables_read_block(to.cast(), addr, self.waits.as_ptr())
-        };
-        match ret {
-            // SAFETY: The first bytes were read, the others written above.
-            0 => Ok(unsafe { room.assume_init_ref() }),
-            _ => Err(Fault),
-        }
-    }
-
-    #[inline(always)]
-    fn bisect_wide<'a>(
+    fn find<'a>(
         &self,
         base: u64,
-        place: u64,
-        count: u32,
+        index: &Index,
         key: u64,
-        room: &'a mut MaybeUninit<Element>,
-    ) -> Result<&'a Element, Lost> {
+        room: &'a mut MaybeUninit<Block>,
+    ) -> Option<&'a Block> {
         // Only tests read a table that was written for another place.
         if base != self.base as u64 {
-            let array = Array::wide(base, place, count);
-
-            return Ok(room.write(self.bisect(&array, key)?));
+            return self.find_in_parts(base, index, key, room);
         }
-        let first = base.wrapping_add(place) as usize;
-
-        bisect::wide_in_user_memory(first, count, key, self.waits, room)
+        bisect::block_in_user_memory(self.base, index, key, room)
     }
 
     #[inline(always)]

@@ -30,7 +30,8 @@ use crate::{
 ///
 /// # Invariants
 ///
-/// - `raw` is valid for reading and writing for `'a`, and nothing else uses it meanwhile.
+/// - `raw` is valid for reading and writing for `'a`, and nothing else uses it meanwhile. All of it
+///   is initialised, but for `frame` and the words of `recent`.
 /// - The generation of its `recent` is zero, or `recent` is what the last lookup left.
 pub(crate) struct Walk<'a> {
     raw: *mut bindings::unwind_tables_walk,
@@ -43,7 +44,8 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// `raw` must be valid for reading and writing while the result exists, and nothing else may
-    /// use it; the generation of its `recent` must be zero, or `recent` what the last call left.
+    /// use it. It must be from `unwind_tables_start()`; the generation of its `recent` must be
+    /// zero, or `recent` what the last call left.
     #[inline(always)]
     pub(crate) unsafe fn from_raw(raw: *mut bindings::unwind_tables_walk) -> Self {
         // INVARIANT: By the requirements of this function.
@@ -83,6 +85,18 @@ impl Walk<'_> {
     pub(crate) fn waits(&mut self) -> &Cell<c_uint> {
         // SAFETY: By the type invariants, `raw` is valid, and only used by this.
         Cell::from_mut(unsafe { &mut (*self.raw).waits })
+    }
+
+    /// Whether there was no memory for something that this walk can do without.
+    pub(crate) fn lacks_memory(&self) -> bool {
+        // SAFETY: By the type invariants, `raw` is valid for reading.
+        unsafe { (*self.raw).lacks_memory }
+    }
+
+    /// Remembers that for the rest of the walk.
+    pub(crate) fn set_lacks_memory(&mut self) {
+        // SAFETY: By the type invariants, `raw` is valid, and only used by this.
+        unsafe { (*self.raw).lacks_memory = true };
     }
 
     /// Does what may cost no more than a single lookup.

@@ -3,15 +3,17 @@
 //! The kernel's search in sorted arrays, `kernel/unwind/tables/bisect.c`, for any reader of tables.
 
 use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
 use std::slice;
 
-use crate::parse::{Array, Element, Lost, Reader};
+use crate::parse::{Array, Block, Element, Index, Lost, Reader};
 
 /// How C reads: `struct shim_reader`.
 #[repr(C)]
 struct ShimReader {
     read: extern "C-unwind" fn(*const c_void, u64, *mut c_void, u32) -> bool,
     reader: *const c_void,
+    base: u64,
 }
 
 unsafe extern "C-unwind" {
@@ -21,6 +23,16 @@ unsafe extern "C-unwind" {
         key: u64,
         element: *mut Element,
     ) -> c_int;
+
+    fn shim_find(
+        reader: *const ShimReader,
+        place: u64,
+        count: u32,
+        key: u64,
+        block: *mut Block,
+        blocks: u64,
+        last: u64,
+    ) -> bool;
 
     fn unwind_bisect_kernel(
         table: *const c_void,
@@ -37,8 +49,8 @@ extern "C-unwind" fn read<R: Reader>(
     to: *mut c_void,
     len: u32,
 ) -> bool {
-    // SAFETY: `shim_bisect()` calls this with the reader that `in_reader` gave it, and with a
-    // number of so many bytes that is initialised.
+    // SAFETY: C calls this with the reader that `ShimReader::new()` gave it, and with a number of so
+    // many bytes that is initialised.
     let (reader, to) = unsafe {
         (
             &*reader.cast::<R>(),
@@ -49,19 +61,51 @@ extern "C-unwind" fn read<R: Reader>(
     reader.read(offset, to).is_ok()
 }
 
+impl ShimReader {
+    /// The table of `reader`, which lives longer than this, at address `base`.
+    fn new<R: Reader>(reader: &R, base: u64) -> Self {
+        let (read, reader) = (read::<R>, std::ptr::from_ref(reader).cast());
+
+        Self { read, reader, base }
+    }
+}
+
 /// Searches an array as the kernel does in user memory: each number is read by `reader`.
 #[allow(dead_code)]
 pub fn in_reader<R: Reader>(reader: &R, array: &Array, key: u64) -> Result<Element, Lost> {
     let mut element = Element::default();
-    let shim = ShimReader {
-        read: read::<R>,
-        reader: std::ptr::from_ref(reader).cast(),
-    };
+    let shim = ShimReader::new(reader, 0);
 
     // SAFETY: The structures are laid out as in C, which the kernel's build asserts. C reads by
     // `read` only, which gets its own `R`.
     let ret = unsafe { shim_bisect(&shim, array, key, &mut element) };
     found(ret, element)
+}
+
+/// Searches an index, and reads the block that its element leads to, as the kernel does in user
+/// memory: each number is read by `reader`, whose table stands at address `base`.
+#[allow(dead_code)]
+pub fn block_in_reader<'a, R: Reader>(
+    reader: &R,
+    base: u64,
+    index: &Index,
+    key: u64,
+    room: &'a mut MaybeUninit<Block>,
+) -> Option<&'a Block> {
+    let shim = ShimReader::new(reader, base);
+    let Index {
+        place,
+        count,
+        blocks,
+        last,
+    } = *index;
+    let block = room.as_mut_ptr();
+
+    // SAFETY: The structures are laid out as in C, which the kernel's build asserts. C reads by
+    // `read` only, which gets its own `R`. It fills the block if it has found an element.
+    unsafe {
+        shim_find(&shim, place, count, key, block, blocks, last).then(|| room.assume_init_ref())
+    }
 }
 
 /// Searches an array as the kernel does in its own memory: all of `table` can be read.

@@ -18,7 +18,7 @@ const SEARCH: u32 = 32;
 const BLOCK: u32 = 7;
 
 /// The result and the cost of a lookup.
-#[cfg_attr(not(test), allow(dead_code, reason = "only tests ask what it cost"))]
+#[cfg_attr(not(test), allow(dead_code, reason = "only tests use the cost"))]
 pub(crate) struct Lookup<T, E> {
     pub(crate) result: Result<T, E>,
     /// The units of the budget that the lookup took.
@@ -151,7 +151,7 @@ pub(crate) fn object(
     Lookup { result, spent, reads }
 }
 
-/// Checks what callers rely on.
+/// Checks the promises that callers rely on.
 fn check_object(object: &Object, offset: u64, target: &Target) {
     let Object { text, sframe, eh_frame } = object;
     let tables = || sframe.iter().chain(eh_frame);

@@ -3,8 +3,9 @@
 //! Tables in memory. Some are partly unreadable, and some change between reads.
 
 use std::cell::{Cell, RefCell};
+use std::mem::MaybeUninit;
 
-use crate::parse::{Array, Element, Fault, Lost, Reader};
+use crate::parse::{Array, Block, Element, Fault, Index, Lost, Reader};
 use crate::search;
 
 /// A table that does not change. The benches read it.
@@ -67,6 +68,7 @@ pub(crate) struct Memory<'a> {
     noise: Cell<u64>,
     reads: Cell<u32>,
     faulted: Cell<bool>,
+    failed: Cell<bool>,
 }
 
 impl<'a> Memory<'a> {
@@ -86,6 +88,7 @@ impl<'a> Memory<'a> {
             noise: Cell::new(seed | 1),
             reads: Cell::new(0),
             faulted: Cell::new(false),
+            failed: Cell::new(false),
         }
     }
 
@@ -116,8 +119,15 @@ impl<'a> Memory<'a> {
         self.reads.get()
     }
 
+    /// Whether the lookup has ended at a read that failed.
     pub(crate) fn faulted(&self) -> bool {
         self.faulted.get()
+    }
+
+    /// Whether any read has failed.
+    #[cfg(test)]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.get()
     }
 
     /// A random byte.
@@ -207,6 +217,7 @@ impl Reader for Memory<'_> {
         let result = copied.and_then(|()| self.change(number, offset, buf));
         if result.is_err() {
             self.faulted.set(true);
+            self.failed.set(true);
             // A failed copy leaves undefined bytes.
             match self.behaviour {
                 Behaviour::Script => buf.fill_with(|| self.next()),
@@ -214,6 +225,28 @@ impl Reader for Memory<'_> {
             }
         }
         result
+    }
+
+    fn find<'a>(
+        &self,
+        base: u64,
+        index: &Index,
+        key: u64,
+        room: &'a mut MaybeUninit<Block>,
+    ) -> Option<&'a Block> {
+        // No address wraps where a table is in user memory.
+        let most = base.checked_add(self.len).and_then(|end| end.checked_add(u32::MAX.into()));
+        let found = if most.is_some() {
+            search::block_in_reader(self, base, index, key, room)
+        } else {
+            self.find_in_parts(base, index, key, room)
+        };
+
+        // Another search finds out why this one has failed.
+        if found.is_none() {
+            self.faulted.set(false);
+        }
+        found
     }
 
     fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {

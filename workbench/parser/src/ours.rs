@@ -16,7 +16,7 @@ enum AnyHeader {
     S390x(Header<S390x>),
 }
 
-/// Does the same with the header of any architecture.
+/// Evaluates an expression with the header of any architecture.
 macro_rules! with_header {
     ($table:expr, $header:ident => $do:expr) => {
         match &$table.header {
@@ -75,7 +75,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The answer that a rule means.
+    /// The answer of a rule.
     pub fn answer_of(&self, found: &Found) -> Answer {
         answer_of(self.abi, &found.0)
     }

@@ -29,19 +29,6 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// An array of offsets of 8 bytes, each of which counts from where it stands, in a table at
-    /// address `base`.
-    pub(crate) fn wide(base: u64, place: u64, count: u32) -> Self {
-        Self {
-            place,
-            origin: base.wrapping_add(place),
-            count,
-            wide: true,
-            relative: true,
-            swapped: false,
-        }
-    }
-
     /// Bytes of an element.
     #[inline(always)]
     pub(crate) const fn element_size(&self) -> u64 {
@@ -74,6 +61,59 @@ pub(crate) struct Element {
     pub(crate) rest: [u32; 2],
     /// Its number, from 0.
     pub(crate) nth: u32,
+}
+
+/// An index of the usual kind: offsets have 8 bytes and count from where they stand. The second
+/// number behind an offset says where the bytes are that its element leads to.
+///
+/// All places are in bytes from the start of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Index {
+    /// Where its elements are.
+    pub(crate) place: u64,
+    /// How many elements there are.
+    pub(crate) count: u32,
+    /// Where the bytes are that elements lead to.
+    pub(crate) blocks: u64,
+    /// Where a block starts at most, so that it ends with these bytes.
+    pub(crate) last: u64,
+}
+
+impl Index {
+    /// The same array, in a table that stands at address `base`.
+    #[inline]
+    pub(crate) fn array(&self, base: u64) -> Array {
+        Array {
+            place: self.place,
+            origin: base.wrapping_add(self.place),
+            count: self.count,
+            wide: true,
+            relative: true,
+            swapped: false,
+        }
+    }
+}
+
+/// An element of an index, and the first bytes that it leads to: as many as nearly all rows of a
+/// small function have.
+///
+/// The layout is that of C: `struct unwind_bisect_block`.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Block {
+    /// The element.
+    pub(crate) element: Element,
+    /// Which of the bytes it leads to: not the first, if that is near the end of the table.
+    pub(crate) at: u64,
+    /// Bytes of the table, and zeros behind them, so that a few can be taken anywhere.
+    pub(crate) bytes: [u8; Self::LEN + Self::MORE],
+}
+
+impl Block {
+    /// How many bytes are read.
+    pub(crate) const LEN: usize = 48;
+    /// How many zeros there are.
+    pub(crate) const MORE: usize = 8;
 }
 
 /// Why a search has found no element.

@@ -35,7 +35,9 @@ pub(crate) use arch::{
 };
 pub(crate) use array::{
     Array,
+    Block,
     Element,
+    Index,
     Lost, //
 };
 pub(crate) use error::{
@@ -48,7 +50,6 @@ pub(crate) use packed::{
     Sink, //
 };
 pub(crate) use reader::{
-    Block,
     Budget,
     Fault,
     Reader, //

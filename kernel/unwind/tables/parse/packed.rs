@@ -64,11 +64,13 @@ impl Packed {
     pub(crate) const FROM_FP: u64 = 1 << Self::SOURCE;
     /// How far below the CFA a usual frame has what it has saved, in bytes.
     pub(crate) const NEAR: i16 = 256;
+    /// Where the offset of the caller's frame pointer is: 16 bits.
+    pub(crate) const FP: u32 = 16;
+    /// Where the offset of the CFA is: 32 bits.
+    pub(crate) const CFA: u32 = 32;
 
     const FLAGS: u32 = 2;
     const SOURCE: u32 = 8;
-    const FP: u32 = 16;
-    const CFA: u32 = 32;
     /// That no table says anything of an address.
     // INVARIANT: It has the bit, the least significant one.
     pub(crate) const NOTHING: Self = Self(NonZero::<u64>::MIN);

@@ -10,7 +10,9 @@ use core::mem::{
 use super::{
     array::{
         Array,
+        Block,
         Element,
+        Index,
         Lost, //
     },
     error::Error, //
@@ -19,18 +21,6 @@ use super::{
 /// Bytes could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault;
-
-/// So many bytes as nearly all rows of a small function have, and zeros behind them: so that a few
-/// can be taken at once wherever the last one is.
-#[repr(transparent)]
-pub(crate) struct Block(pub(super) [u8; Self::LEN + Self::MORE]);
-
-impl Block {
-    /// How many bytes are read.
-    pub(crate) const LEN: usize = 48;
-    /// How many zeros there are.
-    pub(crate) const MORE: usize = 8;
-}
 
 /// A table's bytes.
 ///
@@ -44,43 +34,52 @@ pub(crate) trait Reader {
     /// After an error the contents of `buf` are undefined.
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault>;
 
-    /// Copies the block at byte `offset` of the table into `room`.
-    #[inline]
-    fn read_block<'a>(
-        &self,
-        offset: u64,
-        room: &'a mut MaybeUninit<Block>,
-    ) -> Result<&'a Block, Fault> {
-        let block = room.write(Block([0; Block::LEN + Block::MORE]));
-
-        if let Some(bytes) = block.0.get_mut(..Block::LEN) {
-            self.read(offset, bytes)?;
-        }
-        Ok(block)
-    }
-
     /// Finds the last element of `array` that starts at or below `key`.
     ///
     /// There is one search, `kernel/unwind/tables/bisect.c`. A reader says where the array is.
     fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost>;
 
-    /// The same, if offsets have 8 bytes and each counts from where it stands. The array has
-    /// `count` elements, from byte `place` of the table on, which stands at address `base`. What
-    /// was found is put into `room`.
+    /// Finds the last element of `index` that starts at or below `key`, and reads the block that it
+    /// leads to, into `room`. The table stands at address `base`.
     ///
-    /// That is the usual kind, which a reader may search in another way.
+    /// `None` only means that [`Reader::bisect`] has to find out. A reader may have a way of its own
+    /// to do this: nearly all lookups do.
     #[inline]
-    fn bisect_wide<'a>(
+    fn find<'a>(
         &self,
         base: u64,
-        place: u64,
-        count: u32,
+        index: &Index,
         key: u64,
-        room: &'a mut MaybeUninit<Element>,
-    ) -> Result<&'a Element, Lost> {
-        let array = Array::wide(base, place, count);
+        room: &'a mut MaybeUninit<Block>,
+    ) -> Option<&'a Block> {
+        self.find_in_parts(base, index, key, room)
+    }
 
-        Ok(room.write(self.bisect(&array, key)?))
+    /// The same by the other functions.
+    #[inline]
+    fn find_in_parts<'a>(
+        &self,
+        base: u64,
+        index: &Index,
+        key: u64,
+        room: &'a mut MaybeUninit<Block>,
+    ) -> Option<&'a Block> {
+        let element = self.bisect(&index.array(base), key).ok()?;
+        let [_, place] = element.rest;
+        let place = index.blocks.wrapping_add(place.into());
+        let start = place.min(index.last);
+        let at = place.wrapping_sub(start);
+        if at >= Block::LEN as u64 {
+            return None;
+        }
+        let block = room.write(Block {
+            element,
+            at,
+            bytes: [0; Block::LEN + Block::MORE],
+        });
+
+        self.read(start, block.bytes.get_mut(..Block::LEN)?).ok()?;
+        Some(block)
     }
 
     /// Copies `N` bytes from byte `offset` of the table.

@@ -33,10 +33,7 @@ use crate::{
         Rule,
         Sink, //
     },
-    recent::{
-        Good,
-        Last, //
-    },
+    recent::Good,
     section::{
         Found,
         Judged,
@@ -46,8 +43,7 @@ use crate::{
     table::{
         Format,
         Header,
-        Rest,
-        Table, //
+        Rest, //
     },
     user_memory::UserMemory,
     walk::{
@@ -77,42 +73,54 @@ impl Registry {
     // functions of their own, so that this one has little to save on the kernel's stack.
     #[inline(always)]
     pub(crate) fn rule(&self, pc: usize, walk: &mut Walk<'_>) -> Result {
-        let Lookups { recent, answer, .. } = walk.lookups();
-        if !recent.is_at(answer.generation(), pc) {
-            if let Err(error) = self.open(pc, walk) {
-                return self.unknown(walk, error);
-            }
-        }
-
-        loop {
-            let Lookups {
-                recent,
-                waits,
-                budget,
-                mut answer,
-            } = walk.lookups();
-            if let Some((Good { header, base }, _)) = recent.good(Format::FIRST) {
-                let memory = UserMemory::new(base, waits);
-
-                return match header.quick_rule(&memory, base, pc, budget) {
-                    Ok(rule) => {
-                        answer.put_packed(rule);
-                        Ok(())
-                    }
-                    Err(rest) => self.put_rest(&rest, pc, walk),
-                };
-            }
-            // When it is known to be good, it is asked.
-            if let Err(error) = self.examine_table(Format::FIRST, walk) {
-                return self.ask_others(error, pc, walk);
-            }
-        }
+        Self::quick_rule(pc, walk).or_else(|rest| self.put_rest(rest, pc, walk))
     }
 
-    /// Does what a quick lookup in the first table has left to be done.
+    /// Finds the rule if the table of the last section is known to be good, and does so quickly.
+    ///
+    /// # Errors
+    ///
+    /// What is left to be done; `None` if there is no such table.
+    #[inline(always)]
+    fn quick_rule(pc: usize, walk: &mut Walk<'_>) -> Result<(), Option<Rest>> {
+        let Lookups {
+            recent,
+            waits,
+            budget,
+            mut answer,
+        } = walk.lookups();
+        let Good { header, base } = recent
+            .good_at(answer.generation(), pc, Format::FIRST)
+            .ok_or(None)?;
+        let memory = UserMemory::new(base, waits);
+
+        answer.put_packed(header.quick_rule(&memory, base, pc, budget)?);
+        Ok(())
+    }
+
+    /// Does what a quick lookup has left to be done.
     #[inline(never)]
-    fn put_rest(&self, rest: &Rest, pc: usize, walk: &mut Walk<'_>) -> Result {
-        match self.ask(rest, Format::FIRST, pc, walk) {
+    fn put_rest(&self, rest: Option<Rest>, pc: usize, walk: &mut Walk<'_>) -> Result {
+        let rest = match rest {
+            Some(rest) => rest,
+            None => {
+                let Lookups { recent, answer, .. } = walk.lookups();
+                if !recent.is_at(answer.generation(), pc) {
+                    if let Err(error) = self.open(pc, walk) {
+                        return self.unknown(walk, error);
+                    }
+                }
+                if let Err(error) = self.ensure_good(Format::FIRST, walk) {
+                    return self.ask_others(error, pc, walk);
+                }
+                match Self::quick_rule(pc, walk) {
+                    Ok(()) => return Ok(()),
+                    Err(rest) => rest.unwrap_or(Rest::All),
+                }
+            }
+        };
+
+        match self.ask(&rest, Format::FIRST, pc, walk) {
             Ok(()) => Ok(()),
             Err(error) => self.ask_others(error, pc, walk),
         }
@@ -129,11 +137,12 @@ impl Registry {
     }
 
     /// Makes the cache, if there is none. A walk can do without.
-    fn make_cache(&self) {
-        if !self.cache.load(Relaxed).is_null() {
+    fn make_cache(&self, walk: &mut Walk<'_>) {
+        if !self.cache.load(Relaxed).is_null() || walk.lacks_memory() {
             return;
         }
         let Ok(new) = cache::new(walk_flags()) else {
+            walk.set_lacks_memory();
             return;
         };
         let new = KBox::into_raw(new);
@@ -216,7 +225,9 @@ impl Registry {
         if let (Err(Error::Malformed(malformed)), Some(last)) =
             (&found, walk.lookups().recent.last())
         {
-            self.disable(&last.found.section, format, *malformed);
+            let section = last.found.section;
+
+            self.disable(&section, format, *malformed, walk);
         }
         found
     }
@@ -293,8 +304,8 @@ impl Registry {
             walk.nothing().set_failed(start, end, Error::NotFound);
             return Err(Error::NotFound);
         }
-        // Not at each lookup: there may be no memory, and to look for some takes long.
-        self.make_cache();
+        // Not at each lookup: most have one.
+        self.make_cache(walk);
         walk.lookups().recent.set(generation, section);
         Ok(())
     }
@@ -320,49 +331,51 @@ impl Registry {
         let Some(last) = recent.last() else {
             return Err(Error::NotFound);
         };
-        let Last { found, .. } = last;
-        let Some(table) = found.section.table(format) else {
+        let section = last.found.section;
+        let Some(table) = section.table(format) else {
             return Err(Error::NotFound);
         };
-        let known = match format.of(&found.verdicts) {
-            None => self.verdict(&found.section, format, &rcu::read_lock()),
+        let known = match format.of(&last.found.verdicts) {
+            None => self.verdict(&section, format, &rcu::read_lock()),
             known => *known,
         };
         let verdict = match known {
             Some(verdict) => verdict,
             None => {
                 budget.spend(Budget::FIND)?;
-                let memory = UserMemory::new(table.start(), waits);
+                let header = Header::read(format, table, &UserMemory::new(table.start(), waits));
 
-                self.read_header(&found.section, format, table, &memory)?
+                self.judge_header(header, &section, format, walk)?
             }
         };
 
-        *format.of_mut(&mut found.verdicts) = Some(verdict);
+        if let Some(last) = walk.lookups().recent.last() {
+            *format.of_mut(&mut last.found.verdicts) = Some(verdict);
+        }
         match verdict {
             Verdict::Good(_) => Ok(()),
             Verdict::Disabled(malformed) => Err(Error::Malformed(malformed)),
         }
     }
 
-    /// The verdict on a table of which nothing is known.
-    fn read_header(
+    /// The verdict on a table of which nothing was known, whose header has been read.
+    fn judge_header(
         &self,
+        header: Result<Header, Error>,
         section: &Section,
         format: Format,
-        table: &Table,
-        memory: &UserMemory<'_>,
+        walk: &mut Walk<'_>,
     ) -> Result<Verdict, Error> {
-        match Header::read(format, table, memory) {
+        match header {
             Ok(header) => {
                 let good = Verdict::Good(header);
 
                 // If this fails, the next stack reads the header again.
-                let _ = self.judge(section, format, good);
+                let _ = self.try_to_judge(section, format, good, walk);
                 Ok(good)
             }
             Err(Error::Malformed(malformed)) => {
-                self.disable(section, format, malformed);
+                self.disable(section, format, malformed, walk);
                 Ok(Verdict::Disabled(malformed))
             }
             Err(error) => Err(error),
@@ -372,11 +385,17 @@ impl Registry {
     /// Lets nobody use the table of `format` of `section` any more.
     #[cold]
     #[inline(never)]
-    fn disable(&self, section: &Section, format: Format, malformed: Malformed) {
+    fn disable(
+        &self,
+        section: &Section,
+        format: Format,
+        malformed: Malformed,
+        walk: &mut Walk<'_>,
+    ) {
         let disabled = Verdict::Disabled(malformed);
 
-        // If this fails, the next lookup tries again.
-        if let Ok(true) = self.judge(section, format, disabled) {
+        // If this fails, the next stack tries again.
+        if let Ok(true) = self.try_to_judge(section, format, disabled, walk) {
             let mut found = Found::new(*section);
 
             *format.of_mut(&mut found.verdicts) = Some(disabled);
@@ -385,6 +404,22 @@ impl Registry {
                 unsafe { bindings::unwind_tables_disabled(&info) };
             }
         }
+    }
+
+    /// The same as [`Registry::judge`], unless the walk has found before that there is no memory: to
+    /// look for some takes long.
+    fn try_to_judge(
+        &self,
+        section: &Section,
+        format: Format,
+        verdict: Verdict,
+        walk: &mut Walk<'_>,
+    ) -> Result<bool> {
+        if walk.lacks_memory() {
+            return Err(ENOMEM);
+        }
+        self.judge(section, format, verdict)
+            .inspect_err(|_| walk.set_lacks_memory())
     }
 
     /// Adds a verdict on the table of `format` to a section, if that is still registered. Says

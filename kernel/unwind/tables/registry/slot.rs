@@ -16,7 +16,8 @@ use kernel::{
     sync::atomic::{
         Acquire,
         Atomic,
-        Full, //
+        Full,
+        Relaxed, //
     },
     types::ForeignOwnable, //
 };
@@ -33,21 +34,17 @@ static_assert!(offset_of!(bindings::unwind_tables, generation) == 0);
 static_assert!(offset_of!(Registry, cache) == offset_of!(bindings::unwind_tables, cache));
 
 impl Registry {
-    /// The registry that `slot`, of an address space, points to.
+    /// The registry of an address space.
     ///
     /// # Safety
     ///
-    /// `slot` must point to the `unwind_tables` of a `struct mm_struct` that keeps its users while
-    /// the result is used.
-    pub(crate) unsafe fn get<'a>(slot: *mut *mut bindings::unwind_tables) -> Option<&'a Self> {
-        // SAFETY: The slot is of an address space that has users, and all that store to it do so
-        // atomically.
-        let registry = unsafe { Atomic::from_ptr(slot) }
-            .load(Acquire)
-            .cast::<Self>();
+    /// `mm` must point to a `struct mm_struct` that keeps its users while the result is used.
+    pub(crate) unsafe fn get<'a>(mm: *mut bindings::mm_struct) -> Option<&'a Self> {
+        // SAFETY: As this function requires.
+        let registry = unsafe { slot(mm) }.load(Acquire).cast::<Self>();
 
-        // SAFETY: What a slot points to was published by `get_or_new()` and is freed after the
-        // last user is gone.
+        // SAFETY: What a slot points to is freed after the last user is gone. `get_or_new()` has
+        // published it, or `duplicate()` has stored it before the address space got its users.
         unsafe { registry.as_ref() }
     }
 
@@ -61,17 +58,18 @@ impl Registry {
     ///
     /// As for [`Registry::get`].
     pub(crate) unsafe fn get_or_new<'a>(
-        slot: *mut *mut bindings::unwind_tables,
+        mm: *mut bindings::mm_struct,
         flags: Flags,
     ) -> Result<&'a Self> {
         // SAFETY: As this function requires.
-        if let Some(registry) = unsafe { Self::get(slot) } {
+        if let Some(registry) = unsafe { Self::get(mm) } {
             return Ok(registry);
         }
 
         let new = Self::new(flags)?.into_foreign().cast();
-        // SAFETY: As in `get()`. Whoever sees the new pointer must see what it points to: `Full`.
-        if unsafe { Atomic::from_ptr(slot) }
+        // Whoever sees the new pointer must see what it points to: `Full`.
+        // SAFETY: As this function requires.
+        if unsafe { slot(mm) }
             .cmpxchg(core::ptr::null_mut(), new, Full)
             .is_err()
         {
@@ -79,7 +77,7 @@ impl Registry {
             unsafe { Self::free(new) };
         }
         // SAFETY: As this function requires. What is published stays.
-        unsafe { Self::get(slot) }.ok_or(ENOMEM)
+        unsafe { Self::get(mm) }.ok_or(ENOMEM)
     }
 
     /// Does what takes memory, before any lock is taken, to register a section in the address space
@@ -98,7 +96,7 @@ impl Registry {
         update: bool,
     ) -> Result<EntryRef<Section>> {
         // SAFETY: `mm` keeps its users, by the requirement of this function.
-        let registry = unsafe { Self::get_or_new(slot(mm), GFP_KERNEL_ACCOUNT) }?;
+        let registry = unsafe { Self::get_or_new(mm, GFP_KERNEL_ACCOUNT) }?;
         let (start, end) = (section.text_start, section.text_end);
         // A change that will be refused is no reason to copy a set.
         let refused = if update {
@@ -130,13 +128,13 @@ impl Registry {
         old: *mut bindings::mm_struct,
     ) -> Result {
         // SAFETY: `old` keeps its users.
-        let Some(old) = (unsafe { Self::get(slot(old)) }) else {
+        let Some(old) = (unsafe { Self::get(old) }) else {
             return Ok(());
         };
 
         let new = old.copy()?.into_foreign().cast();
-        // SAFETY: `mm` is valid, and only this thread uses it.
-        unsafe { slot(mm).write(new) };
+        // SAFETY: Only this thread uses `mm`, so it stays.
+        unsafe { slot(mm) }.store(new, Relaxed);
         Ok(())
     }
 
@@ -155,8 +153,9 @@ impl Registry {
 ///
 /// # Safety
 ///
-/// `mm` must point to a `struct mm_struct`.
-pub(crate) unsafe fn slot(mm: *mut bindings::mm_struct) -> *mut *mut bindings::unwind_tables {
-    // SAFETY: `mm` points to a `struct mm_struct`, so the place is inside an object.
-    unsafe { &raw mut (*mm).__bindgen_anon_1.unwind_tables }
+/// `mm` must point to a `struct mm_struct` that stays while the result is used.
+unsafe fn slot<'a>(mm: *mut bindings::mm_struct) -> &'a Atomic<*mut bindings::unwind_tables> {
+    // SAFETY: The place is in an object that stays, by the requirement of this function. Rust and C
+    // use it atomically as long as there may be another user.
+    unsafe { Atomic::from_ptr(&raw mut (*mm).__bindgen_anon_1.unwind_tables) }
 }

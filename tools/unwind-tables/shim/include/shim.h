@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What kernel/unwind/tables/bisect.c takes from the kernel's headers. User memory
- * is what a reader in Rust says: an address is a place in the reader's table.
+ * is the table of a reader in Rust.
  */
 #ifndef _SHIM_H
 #define _SHIM_H
@@ -25,6 +25,10 @@ typedef int64_t		s64;
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
+#define min(x, y)	((x) < (y) ? (x) : (y))
+#define array_index_nospec(index, size)	(index)
+#define BUILD_BUG_ON(x)	_Static_assert(!(x), #x)
+
 #define swab32(x)	__builtin_bswap32(x)
 #define swab64(x)	__builtin_bswap64(x)
 
@@ -41,10 +45,12 @@ typedef int64_t		s64;
  * struct shim_reader - Who reads user memory
  * @read:   Copies @len bytes from @offset; says whether that was possible
  * @reader: Its first argument
+ * @base:   Address of byte 0
  */
 struct shim_reader {
 	bool (*read)(const void *reader, u64 offset, void *to, u32 len);
 	const void *reader;
+	u64 base;
 };
 
 extern __thread struct shim_reader shim_reader;
@@ -52,7 +58,8 @@ extern __thread struct shim_reader shim_reader;
 #define unsafe_get_user(x, ptr, label)					\
 do {									\
 	(x) = 0;							\
-	if (!shim_reader.read(shim_reader.reader, (u64)(ptr), &(x), sizeof(x))) \
+	if (!shim_reader.read(shim_reader.reader, (u64)(ptr) - shim_reader.base, &(x),	\
+			      sizeof(x)))				\
 		goto label;						\
 } while (0)
 
@@ -63,6 +70,16 @@ static inline bool user_read_access_begin(const void __user *ptr, u64 len)
 
 static inline void user_read_access_end(void)
 {
+}
+
+static inline bool can_do_masked_user_access(void)
+{
+	return true;
+}
+
+static inline const void *mask_user_address(const void *ptr)
+{
+	return ptr;
 }
 
 static inline bool should_fail_usercopy(void)

@@ -16,8 +16,8 @@ pub(crate) const ENOUGH: u32 = 1_000_000;
 ///   1 byte    bits 0-1: architecture; bit 7: the table repeats itself
 ///   1 byte    units of the budget, or 0 for enough
 ///   8 bytes   address of the table
-///   8 bytes   address to look up, from there
-///   8 bytes   by how much the table is longer than its bytes, or shorter
+///   8 bytes   address to look up, relative to the table's
+///   8 bytes   length of the table, relative to the number of its bytes
 ///             the table's bytes
 /// ```
 ///

@@ -104,7 +104,7 @@ fn longest() {
             let endless = Endless { reads: Cell::new(0) };
             let start = 0x1000 + 2 * u64::from(nth);
             let found = endless.bisect(&array, start + odd);
-            // Both at once.
+            // The search reads the whole rest at once, from byte 8 on.
             let rest = [0x0808_0808; 2];
             assert_eq!(found, Ok(Element { start, rest, nth }));
             assert!(endless.reads.get() <= 33, "{} reads", endless.reads.get());

@@ -21,12 +21,11 @@ use crate::vectors::Arch;
 #[derive(Clone, Debug)]
 pub(super) struct Built {
     pub(super) arch: Arch,
-    /// Where it stands.
     pub(super) base: u64,
     pub(super) bytes: Vec<u8>,
-    /// What it means.
+    /// The meaning of the bytes.
     pub(super) table: Table,
-    /// How many bytes each function's attribute and rows take.
+    /// The number of bytes of each function's attribute and rows.
     pub(super) rows_len: Vec<usize>,
 }
 

@@ -35,7 +35,7 @@ const ENOUGH: u32 = 1_000_000;
 /// All architectures.
 const ARCHES: [Arch; 3] = [Arch::Amd64, Arch::AArch64, Arch::S390x];
 
-/// Does the same for any architecture; the type `$abi` stands for it.
+/// Evaluates an expression for any architecture, whose type is `$abi`.
 macro_rules! for_arch {
     ($arch:expr, $abi:ident => $do:expr) => {
         match $arch {

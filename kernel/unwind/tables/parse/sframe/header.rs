@@ -11,10 +11,11 @@ use super::{
     super::{
         reader::take,
         Array,
+        Block,
         Budget,
         Element,
         Error,
-        Fault,
+        Index,
         Lost,
         Packed,
         Reader,
@@ -26,7 +27,8 @@ use super::{
     quick,
     reason::Reason,
     row::Walk,
-    window::Window, //
+    window::Window,
+    words::has_usual_rules, //
 };
 
 /// Bytes of the preamble and header.
@@ -58,10 +60,8 @@ pub(crate) struct Header<A> {
 pub(crate) enum Rest {
     /// To look at the function that this element of the index is.
     Decide(Element),
-    /// To search the index, which is of an unusual kind.
+    /// To search the index: it is of an unusual kind, or a quick search has failed.
     Search,
-    /// To say why a search has found no element.
-    Lost(Lost),
     /// Nothing but to say this.
     Nothing(Error),
 }
@@ -228,20 +228,16 @@ impl<A: Abi> Header<A> {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Packed, Rest> {
-        budget.spend(Budget::FIND)?;
-        if !self.is_usual() {
+        let Some(index) = self.usual_index() else {
             return Err(Rest::Search);
-        }
-        let mut room = MaybeUninit::uninit();
-        let element = match reader.bisect_wide(base, self.index, self.functions, pc, &mut room) {
-            Ok(element) => element,
-            Err(lost) => return Err(Rest::Lost(lost)),
         };
-        match quick::short(self, reader, element, pc) {
-            Ok(Some(rule)) => Ok(rule),
-            Ok(None) => Err(Rest::Decide(*element)),
-            Err(Fault) => Err(Rest::Nothing(Error::Fault)),
-        }
+        budget.spend(Budget::FIND)?;
+        let mut room = MaybeUninit::uninit();
+        let Some(block) = reader.find(base, &index, pc, &mut room) else {
+            return Err(Rest::Search);
+        };
+
+        quick::short::<A>(block, pc).ok_or(Rest::Decide(block.element))
     }
 
     /// Does what a quick lookup has left to be done, and puts the rule into `sink`.
@@ -259,13 +255,16 @@ impl<A: Abi> Header<A> {
         budget: &mut Budget,
         sink: &mut impl Sink,
     ) -> Result<(), Error> {
-        let found = match rest {
-            Rest::Decide(element) => Ok(*element),
-            Rest::Search => reader.bisect(&self.array(base), pc),
-            Rest::Lost(lost) => Err(*lost),
+        let element = match rest {
+            Rest::Decide(element) => *element,
+            Rest::Search => {
+                budget.spend(Budget::FIND)?;
+                reader
+                    .bisect(&self.array(base), pc)
+                    .map_err(|lost| self.lost(lost))?
+            }
             Rest::Nothing(error) => return Err(*error),
         };
-        let element = found.map_err(|lost| self.lost(lost))?;
 
         budget.limited(|budget| self.decide(&element, reader, base, pc, budget, sink))
     }
@@ -301,10 +300,22 @@ impl<A: Abi> Header<A> {
         Ok(())
     }
 
-    /// Whether the index is as linkers write it, for the machine that this runs on.
+    /// The index, if it is as linkers write it for the machine that this runs on, and rows are.
     #[inline(always)]
-    fn is_usual(&self) -> bool {
-        self.pc_relative && A::BIG_ENDIAN == cfg!(target_endian = "big")
+    fn usual_index(&self) -> Option<Index> {
+        if !self.pc_relative || !has_usual_rules::<A>() || cfg!(target_endian = "big") {
+            return None;
+        }
+        // Does not wrap: the rows end below 2^63.
+        let rows_end = self.rows.wrapping_add(self.rows_len.into());
+
+        Some(Index {
+            place: self.index,
+            count: self.functions,
+            blocks: self.rows,
+            // Before the rows, there is more of the table.
+            last: rows_end.checked_sub(Block::LEN as u64)?,
+        })
     }
 
     /// The index, of the table that stands at address `base`.

@@ -2,18 +2,14 @@
 
 //! The usual case of a lookup: rows of the default kind.
 //!
-//! A lookup is made for each frame of a stack, and nearly all end here. What is unusual in any way,
-//! or wrong, is left to a [`Walk`](super::row::Walk), which has an answer for everything.
-
-use core::mem::MaybeUninit;
+//! Nearly all lookups end here. What is unusual in any way, or wrong, is left to a
+//! [`Walk`](super::row::Walk), which has an answer for everything.
 
 use super::{
     super::{
         Block,
         Budget,
-        Element,
         Error,
-        Fault,
         Packed,
         Reader, //
     },
@@ -40,45 +36,30 @@ const MORE: usize = Block::MORE;
 /// In place of a row: there is none.
 const NONE: usize = usize::MAX;
 
-/// The rule for address `pc` in the function that `element` of the index is, if that is small. What
-/// it costs is part of [`Budget::FIND`].
+/// The rule for address `pc` in the function that `block` was found for, if that is small, on a
+/// machine that has usual rules. What it costs is part of [`Budget::FIND`].
 ///
 /// `None` only means that somebody else has to decide: the function may not hold `pc`.
-///
-/// # Errors
-///
-/// [`Fault`] if rows cannot be read.
 #[inline(always)]
-pub(super) fn short<A: Abi, R: Reader>(
-    header: &Header<A>,
-    reader: &R,
-    element: &Element,
-    pc: u64,
-) -> Result<Option<Packed>, Fault> {
-    let [size, first] = Function::size_and_rows::<A>(element);
+pub(super) fn short<A: Abi>(block: &Block, pc: u64) -> Option<Packed> {
+    let Block { element, at, bytes } = block;
+    let [size, _] = Function::size_and_rows::<A>(element);
     let wanted = pc.wrapping_sub(element.start);
 
-    if !has_usual_rules::<A>() {
-        return Ok(None);
-    }
     if wanted >= size.into() || size > SMALL || element.start.checked_add(size.into()).is_none() {
-        return Ok(None);
+        return None;
     }
-    let Some((start, at)) = read_at(header, place_of(header, first), Block::LEN) else {
-        return Ok(None);
-    };
-    let mut room = MaybeUninit::uninit();
-    let Block(bytes) = reader.read_block(start, &mut room)?;
-    let Some((count, Width::One)) = Attribute::usual::<A>(bytes, at) else {
-        return Ok(None);
+    let at = usize::try_from(*at).ok()?;
+    let (count, Width::One) = Attribute::usual::<A>(bytes, at)? else {
+        return None;
     };
     // What is wanted is below the size.
     let mut rows = Rows::new(at, count, wanted as u32, size);
 
-    Ok(match rows.pass::<A, _>(bytes, Width::One) {
+    match rows.pass::<A, _>(bytes, Width::One) {
         End::Found => rows.rule::<A, _>(bytes, Width::One),
         _ => None,
-    })
+    }
 }
 
 /// The rule for a place in a function, which holds it.

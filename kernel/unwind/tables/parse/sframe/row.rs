@@ -84,7 +84,7 @@ impl Attribute {
     pub(super) fn usual<A: Abi>(bytes: &[u8], at: usize) -> Option<(u32, Width)> {
         let [count_0, count_1, info, kind, block] = *bytes.get(at..)?.first_chunk()?;
 
-        if kind | block != 0 {
+        if u16::from_ne_bytes([kind, block]) != 0 {
             return None;
         }
         Some((A::u16([count_0, count_1]).into(), Width::from_code(info)?))
