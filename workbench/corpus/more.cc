@@ -6,7 +6,7 @@
 
 #include "shared.h"
 
-// Unwound through as many frames with a destructor as there were calls.
+// The exception passes a frame with a destructor for each call.
 int depth(int n, std::vector<std::string> &log)
 {
 	Guard guard("depth " + std::to_string(n), log);
@@ -22,7 +22,7 @@ int depth(int n, std::vector<std::string> &log)
 		values[i] = value + i;
 }
 
-// The stack is realigned, and arguments are found by another register: the
+// The function realigns the stack, and finds arguments by another register: the
 // last int is on the caller's stack.
 double aligned(int a, int b, int c, int d, int e, int f, int g, double h)
 {
@@ -32,7 +32,7 @@ double aligned(int a, int b, int c, int d, int e, int f, int g, double h)
 	return values[a] + values[b] + values[c] + values[d] + values[e] + values[f] + values[g];
 }
 
-// The size of the frame is not known before it runs.
+// The size of the frame is known only at run time.
 std::string on_stack(const char *text, unsigned int size)
 {
 	char *copy = static_cast<char *>(alloca(size));

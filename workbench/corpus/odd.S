@@ -2,9 +2,9 @@
 /*
  * Functions with tables of the kinds that compilers seldom or never make.
  *
- * Each stands in a section of its own.  All code is nops but for what CFI
- * describes; only _start is ever run, and it exits.  It refers to most of the
- * others: those that it leaves out are what --gc-sections removes.
+ * Each has its own section.  The code is nops, except for instructions that CFI
+ * describes.  Only _start is ever run, and it exits.  It refers to most of the
+ * others; --gc-sections removes the rest.
  */
 
 	.macro	function name:req
@@ -22,7 +22,7 @@
 	.size	\name, . - \name
 	.endm
 
-/* Nothing is below it: its return address is undefined. */
+/* It has no caller: its return address is undefined. */
 	function _start
 	.cfi_undefined rip
 	.irp	name, at_empty, before_empty, signal, signal_flexible, signal_opaque, \
@@ -92,7 +92,7 @@ empty_last:
 	nop
 	end signal_flexible
 
-/* One as in libc: where the CFA is takes an expression, *(rsp + 160). */
+/* One as in libc: the CFA is an expression, *(rsp + 160). */
 	function signal_opaque
 	.cfi_signal_frame
 	.cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 0x06
@@ -100,13 +100,13 @@ empty_last:
 	nop
 	end signal_opaque
 
-/* Without being a signal frame it has no table. */
+/* A function with such a CFA that is no signal frame has no table. */
 	function opaque
 	.cfi_escape 0x0f, 5, 0x77, 0x08, 0x06, 0x23, 0x08
 	nop
 	end opaque
 
-/* These restore the whole state: gas heeds no .cfi_restore of rip alone. */
+/* These restore the whole state, because gas ignores .cfi_restore of rip alone. */
 	function ra_in_register
 	.cfi_remember_state
 	pop	%r10
@@ -144,7 +144,7 @@ empty_last:
 	.cfi_def_cfa rsp, 8
 	end cfa_in_register
 
-/* What gcc makes of a stack that it realigns. */
+/* gcc makes such code to realign a stack. */
 	function realigned
 	lea	8(%rsp), %r10
 	.cfi_def_cfa r10, 0
@@ -173,7 +173,7 @@ empty_last:
 	.cfi_restore rbp
 	end fp_in_register
 
-/* The frame pointer at several places, and the CFA from it or not. */
+/* The frame pointer is at several places, and the base of the CFA or not. */
 	function fp_moved
 	push	%rbp
 	.cfi_def_cfa_offset 16
@@ -206,7 +206,7 @@ empty_last:
 	.cfi_def_cfa_offset 8
 	end rows_at_borders
 
-/* Sizes just below, at and above what one byte takes. */
+/* Sizes around the largest one that fits into a byte. */
 	.irp	size, 0xff, 0x100, 0x101
 	function size_\size
 	nop
@@ -237,7 +237,7 @@ empty_last:
 	.cfi_def_cfa_offset 8
 	end huge
 
-/* More rows than one byte counts. */
+/* More rows than one byte can count. */
 	function many_rows
 	.rept	300
 	nop

@@ -2,7 +2,7 @@
 
 //! The Rust program: trait objects, generics, closures, drops, and panics that are caught.
 //!
-//! A library with a C `main`, so that the linker is called as for any other program.
+//! This is a library with a C `main`, so that the build links it like any other program.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ fn log(line: impl Display) {
     LOG.with_borrow_mut(|log| log.push(line.to_string()));
 }
 
-/// Says when it goes: by return or while the stack is unwound.
+/// Logs its end, by return or while the stack is unwound.
 struct Guard(&'static str);
 
 impl Drop for Guard {

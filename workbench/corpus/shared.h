@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What both translation units of the C++ program instantiate. */
+/* The templates and classes of both translation units of the C++ program. */
 
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-/* Says when it goes: by return or while the stack is unwound. */
+/* Logs its end, by return or while the stack is unwound. */
 struct Guard {
 	std::string name;
 	std::vector<std::string> &log;

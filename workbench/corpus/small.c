@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A small program for architectures and options that only it is compiled with.
+// A small program, for each architecture and with options that no other program has.
 
 #include <alloca.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@ noinline int leaf(int a, int b)
 	return a * b + 1;
 }
 
-// No calls, but more values at once than registers that calls may change.
+// The function calls nothing, but has more values than caller-saved registers.
 noinline long pressure(const long *p)
 {
 	long a = p[0], b = p[1], c = p[2], d = p[3], e = p[4], f = p[5], g = p[6], h = p[7];

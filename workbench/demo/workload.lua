@@ -2,15 +2,15 @@
 --
 -- Work for the profiler: lua workload.lua [ITERATIONS]
 --
--- Lua calls among Lua functions stay inside one luaV_execute().  Stacks get
--- deep, and get interesting, where C calls back into Lua: so here sort, gsub,
--- pcall, metamethods, coroutines and tostring do so, recursively.  The output
--- depends on nothing but the number of iterations.
+-- Calls from Lua to Lua stay inside one luaV_execute().  Stacks get deep where C
+-- calls back into Lua: so here sort, gsub, pcall, metamethods, coroutines and
+-- tostring do this, recursively.  The output depends only on the number of
+-- iterations.
 
 local iterations = tonumber(arg and arg[1] or 10)
 assert(iterations and iterations >= 1, "usage: lua workload.lua [ITERATIONS]")
 
--- A generator of its own: math.random is seeded differently in every run.
+-- math.random has another seed in each run.
 local state = 42
 local function random(limit)
 	state = (state * 1103515245 + 12345) % 2147483648
@@ -28,7 +28,7 @@ local function ackermann(m, n)
 	return ackermann(m - 1, ackermann(m, n - 1))
 end
 
--- Each level is a pcall, so a C frame, below the work.
+-- Each level adds a pcall, and so a C frame.
 local function through_pcall(depth, work, ...)
 	if depth == 0 then return work(...) end
 	local ok, result = pcall(through_pcall, depth - 1, work, ...)

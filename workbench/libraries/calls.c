@@ -6,7 +6,7 @@
  *   calls.ready()                 does nothing: a place for gdb to stop at
  *   calls.sort(numbers, less)     sorts in place, by qsort_r()
  *   calls.search(numbers, order)  by bsearch(): the index where order(n) is 0, or nil
- *   calls.through(depth, f, ...)  calls f through so many frames
+ *   calls.through(depth, f, ...)  calls f through this number of frames
  */
 #define _GNU_SOURCE
 #include <alloca.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the programs with libraries share. */
+/* Common functions of the programs with libraries. */
 #ifndef COMMON_H
 #define COMMON_H
 

@@ -7,14 +7,14 @@
 
 struct chain {
 	long (*steps[MOST_LEVELS])(struct chain *chain, int level);
-	long turns;	/* the last one's */
+	long turns;	/* of the last function's loop */
 };
 
-/* What a comparison needs to go on from. */
+/* The comparison calls the next function by these. */
 struct element {
 	int key;
 	int level;
-	int *gone_on;	/* once is enough, however many comparisons there are */
+	int *gone_on;	/* only the first comparison goes on */
 	struct chain *chain;
 };
 

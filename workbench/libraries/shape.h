@@ -18,7 +18,7 @@ struct shape {
 
 struct element {
 	int key;
-	int *gone_on;	/* the first comparison calls on, the others do not */
+	int *gone_on;	/* only the first comparison goes on */
 	struct shape *shape;
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two libraries whose functions are at the same offsets and have other frames:
- * LETTER is a or b, SAVED how many registers each function saves, ROOM how many
- * bytes of its frame are its own.
+ * Two libraries whose functions are at the same offsets and have other frames.
+ * LETTER is a or b.  SAVED sets the number of registers that each function saves.
+ * ROOM is the number of bytes in its frame that are its own.
  *
- * Each word of these bytes is the address of a function that calls nobody: who
- * reads a return address there, by the other library's table, names that function.
- * The frame pointer has no meaning.
+ * Each word of these bytes is the address of the decoy, which nothing calls.  If a
+ * walker uses the other library's table, it finds such a word in place of the
+ * return address, and the decoy is in the stack.  The frame pointer has no meaning.
  */
 
 #define GLUE_(a, b) a ## _ ## b
@@ -54,7 +54,7 @@
 #endif
 	.endm
 
-	/* ROOM bytes, all words of them the decoy. %rdi is the struct swap. */
+	/* ROOM bytes. Each word is the decoy. %rdi is the struct swap. */
 	.macro open_room room
 	sub $\room, %rsp
 	.cfi_adjust_cfa_offset \room

@@ -2,8 +2,8 @@
 --
 -- Work for modules of Lua: lua workload.lua DIRECTORY MILLISECONDS
 --
--- DIRECTORY has the modules.  Goes from Lua to C and back, deep, by way of what
--- calls back: patterns of lpeg, calls.c, sort, gsub, metamethods and coroutines.
+-- DIRECTORY has the modules.  Calls go from Lua to C and back, many levels deep,
+-- through patterns of lpeg, calls.c, gsub, pcall and coroutines.
 
 local directory, milliseconds = arg[1], tonumber(arg[2])
 package.cpath = directory .. "/?.so"
@@ -13,7 +13,7 @@ local cjson = require "cjson"
 local calls = require "calls"
 calls.ready()
 
--- Each level goes on through one of these; what is at the end is called last.
+-- Each level calls the next one in one of these ways.  The last level calls WORK.
 local ways
 local function down(level, work)
 	if level == 0 then return work() end
@@ -122,7 +122,7 @@ end
 
 local works = { encoded, computed, ordered }
 local rounds, total = 0, 0
--- The time that it was running.
+-- os.clock() does not count the time when the process waits.
 local finish = os.clock() + milliseconds / 1000
 repeat
 	rounds = rounds + 1

@@ -21,7 +21,7 @@
 
 struct element {
 	int key;
-	long *spins;	/* how many are left */
+	long *spins;	/* the number of calls that are left */
 };
 
 PLACE int FUNCTION(spin)(void)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check stacks against the calls in the code.
 
-Each frame but the innermost continues behind a call, and the target of that call is the
-function of the next frame.
+Each frame except the innermost continues behind a call.  The target of that call is the
+function of the next inner frame.
 """
 
 import collections
@@ -19,7 +19,7 @@ LINE = re.compile(r"^ *(?P<address>[0-9a-f]+):\t(?:[0-9a-f]{2} )+ *\t?(?P<what>.
 CALL = re.compile(r"(?:notrack |bnd )*call +(?:(?P<target>[0-9a-f]+) <(?P<name>[^>]*)>|\*)")
 JUMP = re.compile(r"(?:notrack |bnd )*j[a-z]+ +(?:(?P<target>[0-9a-f]+) <|\*)")
 
-# LuaJIT's interpreter, which is hand-written: its parts jump to each other.
+# LuaJIT's interpreter is written by hand: its parts jump to each other.
 VM, VM_BEGIN, VM_END = "the interpreter", "lj_BC_ISLT", "lj_vm_ffi_call"
 
 # Code that was compiled at run time, and perf's name for its file.
@@ -137,7 +137,7 @@ class Judge:
         self.compiled = compiled
 
     def function(self, frame, behind):
-        """The address of a caller is its return address, BEHIND its call."""
+        """The function of a frame.  A caller's address is the return address, BEHIND its call."""
         program = self.programs.get(frame.object)
         if program:
             return program.function(program.address(frame) - behind)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The functions that the workload calls by FFI, and a module for Lua with a function for
- * each part of the workload: its name shows to which part a stack belongs.
+ * each part of the workload. The function's name shows to which part a stack belongs.
  */
 #include <lauxlib.h>
 #include <lua.h>

@@ -2,10 +2,9 @@
 --
 -- Work for the profiler: workload.lua DIRECTORY CODE SECONDS PART...
 --
--- DIRECTORY has work.so.  Each part runs for as many seconds, and five times at least,
--- called by a function of work.so of its name.  Prints what there was of traces, and in
--- the end what the kernel has of tables, and where there is code.  The file CODE gets
--- the code.
+-- DIRECTORY has work.so.  Each part runs for SECONDS, and at least five times.  A
+-- function of work.so with the part's name calls it.  The script prints the numbers of
+-- traces, the kernel's tables, and the ranges of compiled code.  CODE gets the code.
 
 local directory, code, seconds = arg[1], arg[2], tonumber(arg[3])
 package.cpath = directory .. "/?.so"
@@ -17,7 +16,7 @@ int work_call_back(int *numbers, int count, int (*by)(const void *left, const vo
 ]]
 local work = ffi.load(directory .. "/work.so")
 
--- No trace is given up, but where that is wanted.
+-- LuaJIT gives up no trace, except in the parts for this.
 jit.opt.start("maxtrace=60000", "maxmcode=65536")
 
 local events = { start = 0, stop = 0, abort = 0, flush = 0 }
@@ -80,7 +79,7 @@ function parts.tables()
 	return sum
 end
 
--- C calls back: this is not compiled, but what it calls is.
+-- C calls back: LuaJIT does not compile this function, but compiles the comparison.
 function parts.sorting()
 	local numbers, seed = {}, 42
 	for i = 1, 300 do
@@ -155,7 +154,7 @@ function parts.coroutines()
 	return sum
 end
 
--- Always new code, with side traces.
+-- Each call makes new code, with side traces.
 local serial = 0
 function parts.traces()
 	local sum = 0
@@ -177,7 +176,7 @@ function parts.flushing()
 	return sum
 end
 
--- Small areas of machine code, and few: when they are full, all is flushed.
+-- The areas of machine code are small and few. When they are full, LuaJIT flushes them.
 function parts.filling()
 	jit.opt.start("sizemcode=8", "maxmcode=48")
 	local sum = 0
@@ -198,7 +197,8 @@ for i = 4, #arg do
 end
 print("traces", events.start, events.stop, events.abort, events.flush)
 
--- Print lines of a file, and give FOUND what they begin with, a range of addresses.
+-- Print the lines of a file that match. They begin with a range of addresses, which FOUND
+-- gets.
 local function show(path, pattern, found)
 	local file = io.open(path)
 	if not file then

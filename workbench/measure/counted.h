@@ -2,9 +2,10 @@
 /*
  * Stacks to measure the cost of their last frame. After synth.h, clock.h and forget.h.
  *
- * Such a stack has two functions: its own, which makes the system call,
- * and another one at its first instruction. Then follows the measured frame.
- * Its caller's return address is 0, wherever it is, so the walk ends there.
+ * Such a stack begins with two functions: its own, which makes the system
+ * call, and another one at its first instruction. Then follows the measured
+ * frame. The words above it are 0, so its return address is 0, and the walk
+ * ends there.
  * The cost is the difference to the stack without this frame. It includes the
  * walk's own work for a frame.
  */
@@ -73,7 +74,7 @@ static inline unsigned long counted_cost(struct counted *counted, bool forget)
 	return best;
 }
 
-/* Put the return addresses to these two addresses of text on the stack; 0 stands for none. */
+/* Put the return addresses for these two addresses of text on the stack; 0 stands for none. */
 static inline void counted_put(struct counted *counted, unsigned long first, unsigned long second)
 {
 	counted->stack[0] = first ? first + 1 : 0;
@@ -93,7 +94,7 @@ static inline const char *counted_check(struct counted *counted, unsigned long f
 	if (error)
 		return error;
 	if (chain->nr != 3 || chain->ips[1] != first + 1 || chain->ips[2] != second + 1)
-		return "stack of other frames than those that are there";
+		return "the stack has other frames than expected";
 	return NULL;
 }
 

@@ -75,7 +75,7 @@ static int write_eh_frame(const struct object *object)
 	return 0;
 }
 
-/* Whether the kernel has found the table, and takes it for good. */
+/* Whether the kernel has found the table, and its state is good. */
 static bool is_found(const struct object *object, unsigned int format)
 {
 	struct unwind_table all[16];

@@ -102,10 +102,10 @@ static const char *find_entry(const struct file *file, unsigned long *entry)
 				return NULL;
 		}
 	}
-	return "no function is as all are";
+	return "the stack is wrong at the first instruction of each function";
 }
 
-/* The first stack through the file, less the next ones: the search, not page faults. */
+/* The cost of the first stack through the file, less that of the next ones, without page faults. */
 static const char *first_stack(const struct file *file, unsigned long entry, unsigned long *first)
 {
 	*first = -1UL;
@@ -115,7 +115,7 @@ static const char *first_stack(const struct file *file, unsigned long entry, uns
 		if (file_map_again(file))
 			return "cannot be mapped again";
 		if (file_populate(file))
-			return "cannot be brought in";
+			return "cannot be read into memory";
 		counted_put(&counted, entry, 0);
 		taken = counted_once(&counted, true);
 		taken -= counted_cost(&counted, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Frames that are all of different functions, with what chain.S of the selftests has.
+ * Frames of different functions, with the macros of the selftests' chain.S.
  */
 #include "chain_macros.S"
 
@@ -23,7 +23,7 @@
 	.cfi_endproc
 .endm
 
-/* As many frames as %edi says, at most 128, each of another function. */
+/* %edi is the number of frames, at most 128, each of another function. */
 begin chain_sites
 	jmp	9f
 end chain_sites

@@ -65,13 +65,13 @@ static unsigned char *function_start(const struct program *program, unsigned int
 	return program->text + nth * function_size(program);
 }
 
-/* The CFA is so far above rsp, as if words were pushed and then taken off together. */
+/* The distance of the CFA from rsp: the function pushes words, then removes all at once. */
 static unsigned char cfa_offset(unsigned int row)
 {
 	return 8 + row % 8 * 8;
 }
 
-/* Make room for text and table, whose size is known. NULL, or what is wrong. */
+/* Make room for the text, and for a table of this size. Returns NULL or an error. */
 static const char *make_room(struct program *program, unsigned long table_size)
 {
 	unsigned char *area;
@@ -149,7 +149,7 @@ static const char *sframe_make(struct program *program)
 	return NULL;
 }
 
-/* The part of an FDE that all functions have. The first row is that of the CIE. */
+/* The common part of all FDEs. The first row is that of the CIE. */
 static void eh_describe(struct program *program)
 {
 	struct eh_fde *fde = (struct eh_fde *)program->described;
@@ -242,7 +242,7 @@ static const char *check_row(unsigned long entry, unsigned long at, unsigned int
 		return error;
 	if (chain->nr != 4 || chain->ips[2] != at + 1 || chain->ips[3] != entry + 1 ||
 	    chain->guessed)
-		return "stack of other frames than those that are there";
+		return "the stack has other frames than expected";
 	return NULL;
 }
 
@@ -287,7 +287,7 @@ static const char *measure(struct program *program, const struct format *format)
 	}
 	if (do_unregister(&program->ranges) ||
 	    munmap(program->text, program->text_size + program->table_size))
-		return "cannot take the table back";
+		return "cannot unregister the table";
 	return error;
 }
 

@@ -51,7 +51,7 @@ def apply(git, patches, failed, *options):
         git(*options, "-", data=b"".join(patches.values()))
         return
     except common.GitError:
-        pass # find out which one it is, and merge it where that is possible
+        pass    # find the patch that fails, and merge it if possible
     conflicts = []
     for path, patch in patches.items():
         try:
@@ -162,7 +162,7 @@ class Tree:
         self.state = state
 
     def recover(self):
-        """Finish an interrupted update, which has lost nothing."""
+        """Finish an interrupted update."""
         if not self.state or "pending" not in self.state:
             return
         common.say("finishing an update of the tree that was interrupted")

@@ -258,7 +258,7 @@ def main():
     new = Repository(make_files(git, base, changes, in_base))
     made = make_commits(git, new, base)
     if git("rev-parse", made + "^{tree}") != captured:
-        common.die("what refresh would write does not assemble to the same tree: "
+        common.die("refresh would write files that do not assemble to the same tree: "
                    "nothing was written")
     write_repository(top, old.files, new.files)
     # The files in the tree are right already: only git's view of them moves.

@@ -427,7 +427,7 @@ TESTS = [
     (assemble_from_nothing, "a tree is assembled from nothing"),
     (incremental, "an update does not touch files that stay the same"),
     (interrupted, "an interrupted update is finished"),
-    (refuses_to_drop, "edits are not dropped unless that is asked for"),
+    (refuses_to_drop, "edits are dropped only on request"),
     (bad_patch, "a patch that does not apply is named, and the tree is left alone"),
     (bad_lists, "mistakes in the series files are named"),
     (refresh_edits, "edits and new files come back, and assemble to the same tree"),
@@ -440,7 +440,7 @@ TESTS = [
     (grows, "files grow over several commits"),
     (other_point_release, "the series goes onto another point release"),
     (mailable, "the mailed series applies to the base and gives the same tree"),
-    (numbered_cover, "the cover letter numbers the patches, and names those that there are not"),
+    (numbered_cover, "the cover letter numbers the patches, and unknown names are errors"),
 ]
 
 

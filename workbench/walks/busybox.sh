@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# BusyBox with the applets of a script that measures walks.  For scripts that run
-# inside the root file system.  Include this after sources.sh, with $WORK and $flags set.
-# shellcheck disable=SC2154,SC2164 # flags are, and `set -e' is
+# BusyBox with the applets of walks/script.sh.  For scripts that run inside the root
+# file system.  Include this after sources.sh, with $WORK, $flags and `set -e'.
+# shellcheck disable=SC2154,SC2164 # the scripts set these
 
 # A shell, and the applets that its script calls.
 busybox_options=(

@@ -35,7 +35,7 @@ WRONG = {".plt.got"}
 CAUSES = dict.fromkeys(GUESSED, "no CFI") | dict.fromkeys(WRONG, "ld's table is wrong") | {
     "_longjmp": "no table: SFrame cannot say that the frame pointer is lost",
     "__clone": "no table: SFrame cannot say that the frame pointer is lost",
-    "": "the stack was promised and did not come",
+    "": "the deferred stack never came",
 }
 
 # Kernel functions in which a task's samples have no user stack: the stack of the
@@ -84,10 +84,10 @@ class Program:
         return [self.function(address - (depth > 0)) for depth, address in enumerate(chain)]
 
     def whole(self, chain):
-        """The part up to where the thread began, or None if that is not reached.
+        """The part up to the thread's first function, or None if the chain does not reach it.
 
-        Frames that others find below it are wrong: musl's CFI describes the creating
-        thread's frame, also for the new thread's first frame.
+        If an unwinder finds frames below it, they are wrong: musl's CFI describes the
+        creating thread's frame, also for the new thread's first frame.
         """
         for depth, name in enumerate(self.functions(chain)):
             if name in OUTERMOST:
@@ -108,7 +108,7 @@ class Program:
 
 
 def blocks(path):
-    """The header of each record of perf, its frames, and their end unless surely complete."""
+    """The header of each record of perf, its frames, and perf's line about their end, or None."""
     header, frames, end = None, [], None
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in itertools.chain(file, [""]):
@@ -137,7 +137,7 @@ def samples(path, comm, frame=address_of):
     FRAME makes a frame of its address and of the text that perf prints behind it.
 
     perf does not join samples that were taken after the walk and before the return
-    to user space: their stack has come already.
+    to user space: their stack comes before them.
     """
     deferred, found = {}, []
     for header, frames, end in blocks(path):
@@ -242,7 +242,9 @@ def is_without(program, trap):
 
 
 def gdb_pairs(program, stops, samples_of):
-    """gdb's stacks and ours, the number that no table covers, and ours that are reported complete."""
+    """Pairs of our stack and gdb's, the number of stops that no table covers, and for each pair
+    whether the kernel reports our stack as complete.
+    """
     pairs, unknown, complete = [], 0, []
     for chain, trap in stops_of(stops, samples_of):
         whole = trap and program.whole([int(pc, 16) for pc in chain])
@@ -251,7 +253,7 @@ def gdb_pairs(program, stops, samples_of):
             unknown += 1
         else:
             pairs.append((trap.chain, whole))
-            # If rules have led to code without rules, as musl's __clone, the end is a guess.
+            # If rules lead to code without rules, as musl's __clone, the end is a guess.
             complete.append(trap.end in (None, GUESSED_END))
     return pairs, unknown, complete
 
@@ -326,8 +328,8 @@ def judge_clock(tap, program, recorded, name):
     found, gone = with_stack(recorded, name)
     for sample in found:
         functions = program.functions(sample.chain) or [""]
-        # There the kernel waits for no memory, and no page of a table is mapped that
-        # the task has not used yet.
+        # The kernel waits for no memory there, and maps no page of a table that the
+        # task has not used yet.
         if functions[0] in LAST and (sample.end or "").startswith(FAULT_END):
             cut[functions[0]] += 1
             continue

@@ -33,7 +33,7 @@ import gdb
 # A process and its libraries never call most of their functions.
 CHUNK = 60 if "PLACES" in os.environ else 20
 STEPS = int(os.environ.get("STEPS", "8"))   # from each
-PATIENCE = 12   # runs without a stop, until it is given up
+PATIENCE = 12   # the script ends after this number of runs without a stop
 SYSCALL = b"\x0f\x05"
 
 wanted = int(os.environ["STOPS"])

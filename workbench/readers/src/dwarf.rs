@@ -9,8 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// A part of its output for a file: the numbers of equal places, of places that differ by a known
-/// defect, and of those that differ otherwise.
+/// A part of the tool's output for a file: the numbers of equal places, of places that differ by a
+/// known defect, and of other places that differ.
 #[derive(Deserialize)]
 pub struct Dwarf {
     pub equal: u64,
@@ -27,7 +27,7 @@ struct Report {
 
 /// Runs the tool on a file. Returns nothing if the file has no `.eh_frame`.
 pub fn check(tool: &Path, file: &Path) -> Result<Option<Dwarf>> {
-    // The tool's status says whether it has found errors.
+    // The tool's status only shows whether it has found errors.
     let output = Command::new(tool)
         .args(["check", "--json"])
         .arg(file)

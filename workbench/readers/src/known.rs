@@ -10,7 +10,7 @@ use crate::answer::{Answer, Frame, Function, Value};
 pub struct Case<'a> {
     /// The function that holds the address, if one does.
     pub function: Option<&'a Function>,
-    /// Whether an empty function starts where it does.
+    /// Whether an empty function has the same start.
     pub shares_start: bool,
     pub ours: Answer,
     pub theirs: Answer,
@@ -40,7 +40,7 @@ pub const SIMPLE_FRAME: &[Known] = &[
     Known {
         name: "first row of a block",
         why: "in functions that repeat a block, simple-frame-rs takes the first row that starts at \
-              or below the address, where the last one holds",
+              or below the address, but the last one holds",
         is: |case| {
             case.function.is_some_and(|function| {
                 let first = function.rows.first().map(|row| row.answer);
@@ -64,8 +64,8 @@ pub const SIMPLE_FRAME: &[Known] = &[
 
 const NO_ROWS: Known = Known {
     name: "trampoline without rows",
-    why: "a signal trampoline whose CFI SFrame cannot express has no rows: the parser says that it \
-          is one, the other readers say nothing",
+    why: "a signal trampoline has no rows if SFrame cannot express its CFI: the parser reports a \
+          trampoline, the other readers report nothing",
     is: |case| {
         case.ours == Answer::NoRows
             && case.theirs == Answer::Nothing
@@ -75,8 +75,7 @@ const NO_ROWS: Known = Known {
 
 const EMPTY_FUNCTION: Known = Known {
     name: "hidden by an empty function",
-    why: "a function of size 0 starts where this one does, and the other reader's search ends at \
-          that",
+    why: "a function of size 0 has the same start, and the other reader's search ends there",
     is: |case| {
         let function_says = |answer| {
             case.function

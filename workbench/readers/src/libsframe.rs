@@ -251,7 +251,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The answer that a row means.
+    /// The answer of a row.
     pub fn answer_of(&self, found: &Found) -> Answer {
         let row = &raw const found.row;
         let mut error = 0;
@@ -336,7 +336,7 @@ impl<'a> Table<'a> {
 impl Drop for Table<'_> {
     fn drop(&mut self) {
         let mut context: *mut Context = self.context.as_ptr();
-        // SAFETY: The context is valid, and nobody has it after this.
+        // SAFETY: The context is valid, and nothing uses it after this.
         unsafe { sframe_decoder_free(ptr::from_mut(&mut context)) };
     }
 }

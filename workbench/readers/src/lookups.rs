@@ -129,7 +129,7 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// Of the addresses that share a slot, a cache holds one. So there are several caches.
+    /// A cache holds only one of the addresses that share a slot. So there are several caches.
     fn framehop_with_cache(&self) -> Reader<'_> {
         let mut used = vec![0; Cache::SLOTS];
         let places: Vec<(u64, usize)> = self

@@ -63,7 +63,7 @@ fn parse(text: &str, abi: Abi) -> Result<Vec<Function>> {
 
     let rows: usize = functions.iter().map(|function| function.rows.len()).sum();
     if said_functions != Some(functions.len()) || said_rows != Some(rows) {
-        bail!("readelf counts other functions or rows than it prints");
+        bail!("readelf prints other numbers of functions or rows than it lists");
     }
     Ok(functions)
 }
@@ -122,7 +122,7 @@ fn answer(text: &str, abi: Abi) -> Option<Answer> {
     Some(Answer::Frame(Frame {
         cfa: value(cfa, abi)?,
         ra: match ra {
-            // The header fixes the place, or the word says nothing.
+            // The header has the place, or the row does not say it.
             "f" | "U" => abi.default_ra(),
             "u" => Value::Unchanged,
             ra => value(ra, abi)?,

@@ -47,7 +47,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The answer that a row means.
+    /// The answer of a row.
     pub fn answer_of(&self, function: &SFrameFDE, row: &SFrameFRE) -> Result<Answer, &'static str> {
         if row.stack_offsets.is_empty() {
             return Ok(Answer::Outermost);

@@ -9,7 +9,7 @@ use inferno::flamegraph::{self, Options};
 
 use crate::script::Sample;
 
-/// Draws the samples, kernel frames and all, as an SVG image.
+/// Draws the samples, with their kernel frames, as an SVG image.
 pub fn graph(title: &str, samples: &[Sample<'_>]) -> Result<Vec<u8>> {
     let text: String = samples.iter().flat_map(|s| [s.text, "\n"]).collect();
     let mut folded = Vec::new();

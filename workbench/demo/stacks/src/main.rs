@@ -33,11 +33,12 @@ struct Cli {
 enum Command {
     /// Compare recordings of a program without and with unwind tables.
     ///
-    /// Prints stacks of the same kind side by side, the share of complete ones, where the
-    /// others end, and, as its last line, 'complete before: N % after: N % samples: N', with
-    /// the number of samples of the second recording.  Shares are rounded down: 100.0 % means
-    /// every one.  Depths are in user frames, the mean over all samples; 'unknown' is the share
-    /// of user frames without a function's name.  Recordings without samples of the program are an error, either of them.
+    /// Prints stacks of the same kind side by side, the share of complete ones, and where the
+    /// others end.  The last line is 'complete before: N % after: N % samples: N', with the
+    /// number of samples of the second recording.  Shares are rounded down: 100.0 % means all
+    /// stacks.  Depths are in user frames; the mean is that of all samples.  'unknown' is the
+    /// share of user frames without a function's name.  It is an error if either recording has
+    /// no sample of the program.
     Report(Report),
 
     /// Draw a flame graph of a recording.
@@ -46,11 +47,11 @@ enum Command {
 
 #[derive(Args)]
 struct Report {
-    /// What 'perf script' printed for the program without its table.
+    /// The output of 'perf script' for the program without its table.
     #[arg(long, value_name = "FILE")]
     before: PathBuf,
 
-    /// What 'perf script' printed for the program with its table.
+    /// The output of 'perf script' for the program with its table.
     #[arg(long, value_name = "FILE")]
     after: PathBuf,
 
@@ -63,26 +64,26 @@ struct Report {
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "lua,lua-plain")]
     comm: Vec<String>,
 
-    /// What the second recording has and the first has not.
+    /// What only the second recording has; a part of the headings.
     #[arg(long, value_name = "TEXT", default_value = "the table")]
     what: String,
 
-    /// Where the flame graphs before.svg and after.svg are written.
+    /// The directory for the flame graphs before.svg and after.svg.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// What stands before the names of these files.
+    /// A prefix for the names of these files.
     #[arg(long, value_name = "TEXT", default_value = "")]
     prefix: String,
 }
 
 #[derive(Args)]
 struct Graph {
-    /// What 'perf script' printed.
+    /// The output of 'perf script'.
     #[arg(long, value_name = "FILE")]
     script: PathBuf,
 
-    /// What stands above the graph.
+    /// The title of the graph.
     #[arg(long, value_name = "TEXT")]
     title: String,
 
@@ -99,7 +100,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // In the words of the workbench's scripts, whatever RUST_BACKTRACE is.
+            // The workbench's scripts print errors in this form, too.
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
@@ -158,7 +159,7 @@ impl Graph {
     }
 }
 
-/// The samples in what 'perf script' printed, of which there must be some.
+/// The samples in the output of 'perf script'. It is an error if there are none.
 fn samples<'a>(path: &Path, text: &'a str) -> Result<Vec<Sample<'a>>> {
     let samples = script::parse(text).with_context(|| format!("cannot read {}", path.display()))?;
     if samples.is_empty() {
@@ -173,7 +174,7 @@ fn draw(path: &Path, title: &str, samples: &[Sample<'_>]) -> Result<()> {
     fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Reads a file, whatever bytes the names in it are made of.
+/// Reads a file. Names in it may have any bytes.
 fn read(path: &Path) -> Result<String> {
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

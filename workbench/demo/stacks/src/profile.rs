@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the samples of one recording have in common.
+//! The samples of one recording, counted and grouped by their functions.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub type Shape<'a> = Vec<&'a str>;
 
 /// The samples of one recording.
 pub struct Profile<'a> {
-    /// All of them; never none.
+    /// At least one.
     pub samples: Vec<Sample<'a>>,
     entry: &'a str,
 }
@@ -20,32 +20,30 @@ pub struct Profile<'a> {
 /// A stack that stands for others of the same shape.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Typical<'a> {
-    /// Its functions.
     pub shape: Shape<'a>,
-    /// How many samples have this shape.
+    /// The number of samples with this shape.
     pub count: usize,
     /// Whether it is complete, see [`Profile::is_complete`].
     pub complete: bool,
 }
 
-/// What is counted of a recording.
+/// The counts of a recording.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Samples of the program, with or without user frames.
     pub samples: usize,
-    /// Those that are complete, see [`Profile::is_complete`].
+    /// Samples that are complete, see [`Profile::is_complete`].
     pub complete: usize,
     /// User frames of all samples.
     pub frames: usize,
-    /// Those of them that no function is known for: mostly garbage taken for addresses.
+    /// User frames without a known function. Most are garbage that was taken for an address.
     pub unknown: usize,
-    /// User frames of the deepest.
+    /// User frames of the deepest stack.
     pub deepest: usize,
 }
 
 impl Counts {
-    /// The share of complete stacks in tenths of a percent, rounded down: only when all are
-    /// complete it says so.
+    /// The share of complete stacks in tenths of a percent, rounded down: 1000 means all.
     pub fn permille(&self) -> usize {
         self.complete * 1000 / self.samples.max(1)
     }
@@ -57,8 +55,8 @@ impl<'a> Profile<'a> {
         Self { samples, entry }
     }
 
-    /// A stack is complete if the kernel does not say otherwise, and the last frame is that of
-    /// the function the process started in.
+    /// A stack is complete if the kernel does not say otherwise, and its last frame is in one of
+    /// the functions `entry`.
     fn is_complete(&self, sample: &Sample<'_>) -> bool {
         sample.end.is_none()
             && sample
@@ -67,7 +65,6 @@ impl<'a> Profile<'a> {
                 .is_some_and(|frame| self.entry.split(',').any(|entry| entry == frame.symbol))
     }
 
-    /// Counts the samples.
     pub fn counts(&self) -> Counts {
         let frames = self.samples.iter().flat_map(|sample| &sample.user);
         let depths = self.samples.iter().map(|sample| sample.user.len());
@@ -81,8 +78,8 @@ impl<'a> Profile<'a> {
         }
     }
 
-    /// What the stacks that are not complete end in, the most frequent first: a frame, or
-    /// nothing if a sample has no user part.
+    /// The last frames of the stacks that are not complete, and their numbers, the most frequent
+    /// first. `None` stands for samples without user frames.
     pub fn ends(&self) -> Vec<(Option<(&'a str, &'a str)>, usize)> {
         let mut ends = BTreeMap::new();
         for sample in self.samples.iter().filter(|s| !self.is_complete(s)) {
@@ -94,8 +91,9 @@ impl<'a> Profile<'a> {
         ends
     }
 
-    /// The stack to show of a recording with tables: the most frequent shape of those that are
-    /// complete, or of all if none is.  If no two are alike, the one of median depth.
+    /// The stack to show of a recording with tables: the most frequent shape of the complete
+    /// stacks, or of all stacks if none is complete.  If no two complete stacks are alike, it is
+    /// the one of median depth.
     pub fn typical(&self) -> Option<Typical<'a>> {
         let complete = self.shapes(|sample| self.is_complete(sample));
         if complete.is_empty() {
@@ -110,8 +108,8 @@ impl<'a> Profile<'a> {
         self.most_frequent(complete)
     }
 
-    /// The most frequent shape of the stacks that are topped by the function given, or, if none
-    /// is, of all stacks.
+    /// The most frequent shape of the stacks whose topmost frame is in `function`, or, if there
+    /// are none, of all stacks.
     pub fn typical_in(&self, function: &str) -> Option<Typical<'a>> {
         let is_top = |frame: &Frame<'_>| frame.symbol == function;
         let same = self.shapes(|sample| sample.user.first().is_some_and(is_top));
@@ -119,8 +117,8 @@ impl<'a> Profile<'a> {
         self.most_frequent(same).or_else(|| self.most_frequent(self.shapes(|_| true)))
     }
 
-    /// How often each shape occurs, complete or not, among the samples wanted that have a user
-    /// part.
+    /// The number of wanted samples of each shape, complete or not. Samples without user frames
+    /// do not count.
     fn shapes(&self, wanted: impl Fn(&Sample<'a>) -> bool) -> BTreeMap<(Shape<'a>, bool), usize> {
         let mut shapes = BTreeMap::new();
         for sample in &self.samples {
@@ -132,8 +130,8 @@ impl<'a> Profile<'a> {
         shapes
     }
 
-    /// Of shapes equally frequent the deepest, then the first by name: the same
-    /// input always gives the same report.
+    /// The most frequent shape. Among equally frequent ones it is the deepest, then the first by
+    /// name: the same input always gives the same report.
     fn most_frequent(&self, shapes: BTreeMap<(Shape<'a>, bool), usize>) -> Option<Typical<'a>> {
         let ((shape, complete), count) = shapes
             .into_iter()

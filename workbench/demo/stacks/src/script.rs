@@ -11,27 +11,27 @@
 //!                   40aa4f propagatemark+0x15f (/usr/bin/lua)
 //! ```
 //!
-//! After the frames, a line may say why there are no more. perf leaves it out if the
-//! kernel says that the stack is complete, or says nothing.
+//! After the frames, a line may give the reason for the end of the stack. perf leaves it out
+//! if the kernel reports a complete stack, or reports nothing.
 
 use anyhow::{Result, anyhow};
 
-/// What perf shows for a name that it does not know.
+/// perf's text for a name that it does not know.
 pub const UNKNOWN: &str = "[unknown]";
 
-/// What perf shows in place of user frames that were deferred and never came.
+/// perf's text in place of deferred user frames that never came.
 const COOKIE: &str = "(cookie)";
 
-/// What the header of a record of user frames says that belongs to no sample.
+/// A text in the header of user frames that belong to no sample.
 const DEFERRED: &str = "DEFERRED CALLCHAIN";
 
-/// How a line begins that says why there are no more frames.
+/// The beginning of a line with the reason for the end of a stack.
 const END: &str = "[stack ends: ";
 
 /// One frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Where execution was, or would have gone on.
+    /// The address of the current instruction, or the return address.
     pub address: u64,
     /// The function, without the offset into it.
     pub symbol: &'a str,
@@ -40,7 +40,7 @@ pub struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Whether the address is one of the kernel's: in the upper half of all.
+    /// Whether the address is in the upper half of the address space, which is the kernel's.
     fn is_kernel(&self) -> bool {
         self.address >> 63 == 1
     }
@@ -53,7 +53,7 @@ pub struct Sample<'a> {
     pub comm: &'a str,
     /// The user frames, topmost first.
     pub user: Vec<Frame<'a>>,
-    /// Why the stack may not be complete, as far as the kernel says.
+    /// The reason why the stack may be incomplete, if the kernel reports one.
     pub end: Option<&'a str>,
     /// All lines of the sample.
     pub text: &'a str,
@@ -110,8 +110,8 @@ fn blocks(text: &str) -> Vec<(usize, &str)> {
     blocks
 }
 
-/// The command of a header line: what stands before the number of the thread,
-/// which the processor or the time follows.  Spaces may be part of it.
+/// The command of a header line. The number of the thread follows it, and then the
+/// processor or the time.  The command may contain spaces.
 fn command(header: &str) -> Option<&str> {
     let mut words = header
         .split_whitespace()
@@ -175,8 +175,8 @@ fn without_offset(symbol: &str) -> &str {
     }
 }
 
-/// Leaves the user frames.  The kernel's come first: what looks like one below
-/// a user frame is a value that was taken for an address.
+/// Removes the kernel's frames.  They come first: a kernel address below a user
+/// frame is a value that was taken for an address.
 fn user_part(mut frames: Vec<Frame<'_>>) -> Vec<Frame<'_>> {
     let kernel = frames.iter().take_while(|frame| frame.is_kernel()).count();
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Puts the report into words: less than 30 lines of less than 100 columns.
+//! Writes the report as text: at most 30 lines of less than 100 columns.
 
 use std::fmt::Write;
 
 use crate::profile::{Counts, Profile, Typical};
 
-/// What fits beside the other column and the bar between.
+/// The width of each of the two columns. Between them is a bar.
 const COLUMN: usize = 48;
 
-/// Frames shown of a long stack: its top, and its bottom.
+/// The numbers of frames to show at the top and at the bottom of a long stack.
 const TOP: usize = 6;
 const BOTTOM: usize = 5;
 
-/// How many ends of stacks are shown.
+/// The number of ends of stacks to show.
 const ENDS: usize = 5;
 
-/// The whole report, with a heading for each recording; its last line is for programs to read.
+/// The whole report, with a heading for each recording. Programs read its last line.
 pub fn report(headings: &[String; 2], before: &Profile<'_>, after: &Profile<'_>) -> String {
     let typical = after.typical();
     let top = typical.as_ref().and_then(|t| t.shape.first());
@@ -58,7 +58,7 @@ fn stack(heading: &str, typical: Option<&Typical<'_>>) -> Vec<String> {
         vec![format!("{heading}: {depth} frames, {count} samples alike"), "-".repeat(COLUMN)];
     let frames: Vec<_> = (1..).zip(shape).map(|(n, symbol)| format!("{n:3} {symbol}")).collect();
 
-    // As long as what would stand for a single frame is no shorter than it.
+    // A line in place of a single frame would make the stack no shorter.
     if depth <= TOP + 1 + BOTTOM {
         lines.extend(frames);
     } else {
@@ -72,7 +72,7 @@ fn stack(heading: &str, typical: Option<&Typical<'_>>) -> Vec<String> {
     lines
 }
 
-/// A table of what was counted, with a row for each recording.
+/// A table of the counts, with a row for each recording.
 fn table(out: &mut String, rows: &[(&str, &Counts)]) {
     let mut row = |cells: [&str; 7]| {
         let [name, rest @ ..] = cells;
@@ -99,7 +99,7 @@ fn table(out: &mut String, rows: &[(&str, &Counts)]) {
     }
 }
 
-/// A heading and what the stacks that are not complete end in.
+/// A heading, and the last frames of the stacks that are not complete.
 fn ends(name: &str, profile: &Profile<'_>) -> Vec<String> {
     let ends = profile.ends();
     let mut lines = vec![format!("Incomplete {name}, by where they end")];
@@ -132,7 +132,7 @@ fn side_by_side(out: &mut String, left: &[String], right: &[String]) {
     }
 }
 
-/// Cuts what is too long for a column.
+/// Cuts a text that is too long for a column.
 fn shorten(text: &str) -> String {
     if text.chars().count() <= COLUMN {
         return text.to_owned();

@@ -160,7 +160,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(0) => ExitCode::SUCCESS,
         Ok(count) => {
-            eprintln!("error: {count} differences that nothing explains");
+            eprintln!("error: {count} differences without a known cause");
             ExitCode::FAILURE
         }
         Err(error) => {
