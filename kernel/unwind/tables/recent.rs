@@ -116,6 +116,13 @@ impl Recent {
             })
     }
 
+    /// Whether the section has a table of `format`.
+    #[inline(always)]
+    pub(crate) fn has_table(&mut self, format: Format) -> bool {
+        self.last()
+            .is_some_and(|last| last.found.section.table(format).is_some())
+    }
+
     /// The section, if there is one.
     #[inline(always)]
     pub(crate) fn last(&mut self) -> Option<&mut Last> {

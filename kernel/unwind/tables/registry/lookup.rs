@@ -313,8 +313,14 @@ impl Registry {
     /// Makes sure that the table of `format` of the last section is known to be good.
     #[inline]
     fn ensure_good(&self, format: Format, walk: &mut Walk<'_>) -> Result<(), Error> {
-        if walk.lookups().recent.good(format).is_some() {
+        let recent = walk.lookups().recent;
+
+        if recent.good(format).is_some() {
             return Ok(());
+        }
+        // Most texts have a table of one format.
+        if !recent.has_table(format) {
+            return Err(Error::NotFound);
         }
         self.examine_table(format, walk)
     }
