@@ -23,5 +23,6 @@ bool shim_find(const struct shim_reader *reader, u64 place, u32 count, u64 key,
 	const u64 base = reader->base;
 
 	shim_reader = *reader;
-	return unwind_bisect_block_user(base + place, count, key, block, base + blocks, base + last);
+	return unwind_bisect_block_user(base + place, count, key, block, base + blocks,
+					base + last);
 }

@@ -49,8 +49,8 @@ extern "C-unwind" fn read<R: Reader>(
     to: *mut c_void,
     len: u32,
 ) -> bool {
-    // SAFETY: C calls this with the reader that `ShimReader::new()` gave it, and with a number of so
-    // many bytes that is initialised.
+    // SAFETY: C calls this with the reader that `ShimReader::new()` gave it, and with a number of
+    // so many bytes that is initialised.
     let (reader, to) = unsafe {
         (
             &*reader.cast::<R>(),

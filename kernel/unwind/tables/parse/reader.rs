@@ -42,8 +42,8 @@ pub(crate) trait Reader {
     /// Finds the last element of `index` that starts at or below `key`, and reads the block that it
     /// leads to, into `room`. The table stands at address `base`.
     ///
-    /// `None` only means that [`Reader::bisect`] has to find out. A reader may have a way of its own
-    /// to do this: nearly all lookups do.
+    /// `None` only means that [`Reader::bisect`] has to find out. Nearly all lookups call this, so
+    /// a reader may have a way of its own.
     #[inline]
     fn find<'a>(
         &self,

@@ -412,8 +412,8 @@ impl Registry {
         }
     }
 
-    /// The same as [`Registry::judge`], unless the walk has found before that there is no memory: to
-    /// look for some takes long.
+    /// The same as [`Registry::judge`], unless the walk has found before that there is no memory:
+    /// to look for some takes long.
     fn try_to_judge(
         &self,
         section: &Section,

@@ -26,8 +26,7 @@ typedef int64_t		s64;
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
 #define min(x, y)	((x) < (y) ? (x) : (y))
-#define array_index_nospec(index, size)	(index)
-#define BUILD_BUG_ON(x)	_Static_assert(!(x), #x)
+#define BUILD_BUG_ON(x)	((void)sizeof(char[1 - 2 * !!(x)]))
 
 #define swab32(x)	__builtin_bswap32(x)
 #define swab64(x)	__builtin_bswap64(x)
@@ -70,6 +69,11 @@ static inline bool user_read_access_begin(const void __user *ptr, u64 len)
 
 static inline void user_read_access_end(void)
 {
+}
+
+static inline u64 array_index_nospec(u64 index, u64 size)
+{
+	return index < size ? index : 0;
 }
 
 static inline bool can_do_masked_user_access(void)
