@@ -220,7 +220,10 @@ bool unwind_bisect_block_user(unsigned long first, u32 count, u64 key,
 	} rest;
 
 	BUILD_BUG_ON(sizeof(block->bytes) != UNWIND_BISECT_BLOCK + sizeof(u64));
-	/* No block is above this one, whatever the table says. */
+	/*
+	 * No block is above this one, whatever the table says. It is masked here: nothing
+	 * may be called once the access has begun.
+	 */
 	if (!can_do_masked_user_access())
 		return false;
 	last = (unsigned long)mask_user_address((const void __user *)last);

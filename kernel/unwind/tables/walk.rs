@@ -30,8 +30,8 @@ use crate::{
 ///
 /// # Invariants
 ///
-/// - `raw` is valid for reading and writing for `'a`, and nothing else uses it meanwhile. All of it
-///   is initialised, but for `frame` and the words of `recent`.
+/// - `raw` is valid for reading and writing for `'a`, and nothing else uses it meanwhile. What the
+///   functions here refer to is initialised, but for `frame` and the words of `recent`.
 /// - The generation of its `recent` is zero, or `recent` is what the last lookup left.
 pub(crate) struct Walk<'a> {
     raw: *mut bindings::unwind_tables_walk,
