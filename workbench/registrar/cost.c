@@ -44,26 +44,24 @@ static unsigned long do_exec(void)
 	return now() - start;
 }
 
-static unsigned long do_dlopen_dlclose(void)
+static unsigned long open_and_close(Lmid_t namespace)
 {
-	unsigned long start = now(), taken;
-	void *handle = dlopen(library, RTLD_NOW);
+	unsigned long start = now();
+	void *handle = dlmopen(namespace, library, RTLD_NOW);
 
 	if (!handle || dlclose(handle))
 		die(dlerror());
-	taken = now() - start;
-	return taken;
+	return now() - start;
+}
+
+static unsigned long do_dlopen_dlclose(void)
+{
+	return open_and_close(LM_ID_BASE);
 }
 
 static unsigned long do_dlmopen_dlclose(void)
 {
-	unsigned long start = now(), taken;
-	void *handle = dlmopen(LM_ID_NEWLM, library, RTLD_NOW);
-
-	if (!handle || dlclose(handle))
-		die(dlerror());
-	taken = now() - start;
-	return taken;
+	return open_and_close(LM_ID_NEWLM);
 }
 
 static unsigned long do_calls(void)

@@ -35,9 +35,6 @@ pub struct Table<'a> {
     base: u64,
 }
 
-/// A rule that was found. The bench does not convert it.
-pub struct Found(Rule);
-
 impl<'a> Table<'a> {
     /// The table `bytes` at address `base`.
     pub fn new(bytes: &'a [u8], base: u64) -> Result<Self> {
@@ -60,10 +57,10 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The parser's rule for `pc`, not converted.
+    /// The parser's rule for `pc`, not converted, for the bench.
     #[inline]
-    pub fn find(&self, pc: u64) -> Option<Found> {
-        self.rule(pc).ok().map(Found)
+    pub fn find(&self, pc: u64) -> Option<impl Sized + use<>> {
+        self.rule(pc).ok()
     }
 
     /// The parser's answer for `pc`.
@@ -73,11 +70,6 @@ impl<'a> Table<'a> {
             Err(Error::NotFound) => Answer::Nothing,
             Err(error) => Answer::Refused(text(error)),
         }
-    }
-
-    /// The answer of a rule.
-    pub fn answer_of(&self, found: &Found) -> Answer {
-        answer_of(self.abi, &found.0)
     }
 
     pub fn functions(&self) -> Result<Vec<Function>> {

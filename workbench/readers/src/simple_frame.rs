@@ -27,7 +27,7 @@ impl<'a> Table<'a> {
     }
 
     /// The crate's function and row for `pc`.
-    pub fn find(&self, pc: u64) -> Result<Option<(SFrameFDE, SFrameFRE)>, &'static str> {
+    fn find(&self, pc: u64) -> Result<Option<(SFrameFDE, SFrameFRE)>, &'static str> {
         let Some(function) = self.section.find_fde(pc).map_err(|_| "no function")? else {
             return Ok(None);
         };
@@ -48,7 +48,7 @@ impl<'a> Table<'a> {
     }
 
     /// The answer of a row.
-    pub fn answer_of(&self, function: &SFrameFDE, row: &SFrameFRE) -> Result<Answer, &'static str> {
+    fn answer_of(&self, function: &SFrameFDE, row: &SFrameFRE) -> Result<Answer, &'static str> {
         if row.stack_offsets.is_empty() {
             return Ok(Answer::Outermost);
         }
