@@ -282,19 +282,19 @@ impl<A: Abi> Header<A> {
         sink: &mut impl Sink,
     ) -> Result<(), Error> {
         let mut function = Function::from_element(self, element)?;
+        let mut window = Window::new(self, reader);
 
         if function.holds(pc) {
             // So this is below its size.
             let wanted = pc.wrapping_sub(function.start) as u32;
 
-            if let Some(rule) = quick::long(self, reader, &function, wanted, budget)? {
+            if let Some(rule) = quick::long(&mut window, &function, wanted, budget)? {
                 sink.put_packed(rule);
                 return Ok(());
             }
         } else {
             function = function.hidden(self, reader, base, pc, budget)?;
         }
-        let mut window = Window::new(self, reader);
 
         sink.put(Walk::start(&function, &mut window)?.rule_at(&mut window, pc, budget)?);
         Ok(())

@@ -15,11 +15,14 @@ use super::{
     },
     abi::Abi,
     function::Function,
-    header::Header,
     row::{
         Attribute,
         Lengths,
         Width, //
+    },
+    window::{
+        Bytes,
+        Window, //
     },
     words::{
         has_usual_rules,
@@ -29,8 +32,6 @@ use super::{
 
 /// Bytes of text that a small function has at most: a byte says where its rows start.
 const SMALL: u32 = 256;
-/// Bytes of rows that are read at once of a function that is not small, or has many rows.
-const READ: usize = 120;
 /// Bytes of a window that are behind the rows: a few can be taken at once wherever the last one is.
 const MORE: usize = Block::MORE;
 /// In place of a row: there is none.
@@ -71,48 +72,41 @@ pub(super) fn short<A: Abi>(block: &Block, pc: u64) -> Option<Packed> {
 /// [`Error::Fault`] if rows cannot be read, [`Error::Budget`] if there are too many.
 #[inline(always)]
 pub(super) fn long<A: Abi, R: Reader>(
-    header: &Header<A>,
-    reader: &R,
+    window: &mut Window<'_, A, R>,
     function: &Function,
     wanted: u32,
     budget: &mut Budget,
 ) -> Result<Option<Packed>, Error> {
-    if !has_usual_rules::<A>() {
+    let mut start = u64::from(function.rows);
+    if !has_usual_rules::<A>() || !window.has(start, Attribute::SIZE) {
         return Ok(None);
     }
-    let Some((start, at)) = read_at(header, place_of(header, function.rows), READ) else {
+    let (mut bytes, mut len) = window.bytes_at(start)?;
+    let Some((count, width)) = Attribute::usual::<A>(bytes, 0) else {
         return Ok(None);
     };
-    let mut window = Window {
-        header,
-        reader,
-        start,
-        bytes: [0; READ + MORE],
-    };
+    let mut rows = Rows::new(0, count, wanted, function.size);
 
-    window.read()?;
-    let Some((count, width)) = Attribute::usual::<A>(&window.bytes, at) else {
-        return Ok(None);
-    };
-    window.find(Rows::new(at, count, wanted, function.size), width, budget)
-}
+    loop {
+        let before = rows.left;
+        let end = rows.pass_many::<A>(bytes, width);
 
-/// Where byte `first` of all rows is, in bytes from the start of the table.
-#[inline(always)]
-fn place_of<A>(header: &Header<A>, first: u32) -> u64 {
-    // Does not wrap: by the invariants of `header` the rows end below 2^63.
-    header.rows.wrapping_add(first.into())
-}
-
-/// Where to read `len` bytes, so that byte `place` of the table is among them, and where among
-/// them. They start there, unless that is too near to the end of the rows.
-#[inline(always)]
-fn read_at<A>(header: &Header<A>, place: u64, len: usize) -> Option<(u64, usize)> {
-    // Before the rows, there is more of the table.
-    let last = place_of(header, header.rows_len).checked_sub(len as u64)?;
-    let start = place.min(last);
-
-    Some((start, place.wrapping_sub(start) as usize))
+        budget.spend(before.wrapping_sub(rows.left))?;
+        match end {
+            // Behind `len` are no rows: what was made of those bytes is not used.
+            End::Found if rows.looked_at(width) <= len => {
+                return Ok(rows.rule::<A, _>(bytes, width));
+            }
+            End::Window if rows.found != 0 && rows.found < len => {}
+            _ => return Ok(None),
+        }
+        // The last row that was passed is kept, with what is behind it.
+        start = start.wrapping_add(rows.found as u64);
+        rows.at = rows.at.wrapping_sub(rows.found);
+        rows.found = 0;
+        budget.spend(Budget::READ)?;
+        (bytes, len) = window.bytes_at(start)?;
+    }
 }
 
 /// Why no more rows of a window are passed.
@@ -164,10 +158,9 @@ impl Rows {
     /// be passed is higher than the last one.
     #[inline(always)]
     fn pass<A: Abi, const N: usize>(&mut self, window: &[u8; N], width: Width) -> End {
-        let width_len = width as usize;
         let len = const { N - MORE };
         // Where a row's start and its information byte are in the window.
-        let last = len.wrapping_sub(width_len).wrapping_sub(1);
+        let last = len.wrapping_sub(width as usize).wrapping_sub(1);
         let not_wanted = !self.wanted;
 
         loop {
@@ -205,7 +198,7 @@ impl Rows {
 
     /// The same in a large window. A function of its own has registers for all that changes.
     #[inline(never)]
-    fn pass_many<A: Abi>(&mut self, window: &[u8; READ + MORE], width: Width) -> End {
+    fn pass_many<A: Abi>(&mut self, window: &Bytes, width: Width) -> End {
         let mut rows = *self;
         let end = match width {
             Width::One => rows.pass::<A, _>(window, Width::One),
@@ -217,6 +210,16 @@ impl Rows {
         end
     }
 
+    /// How far bytes of the window were looked at: to the end of the last row that was passed, or,
+    /// if there is another one, of that one's information byte.
+    #[inline(always)]
+    fn looked_at(&self, width: Width) -> usize {
+        match self.left {
+            0 => self.at,
+            _ => self.at.wrapping_add(width as usize).wrapping_add(1),
+        }
+    }
+
     /// The rule of the last row that was passed, if there is one.
     #[inline(always)]
     fn rule<A: Abi, const N: usize>(&self, window: &[u8; N], width: Width) -> Option<Packed> {
@@ -224,60 +227,5 @@ impl Rows {
         let words = self.found.wrapping_add(width as usize).wrapping_add(1);
 
         usual_rule::<A>(info, *window.get(words..)?.first_chunk()?)
-    }
-}
-
-/// Rows of a table, which are read through a window that moves forward.
-struct Window<'a, A, R> {
-    header: &'a Header<A>,
-    reader: &'a R,
-    /// Where it starts, in bytes from the start of the table.
-    start: u64,
-    bytes: [u8; READ + MORE],
-}
-
-impl<A: Abi, R: Reader> Window<'_, A, R> {
-    fn read(&mut self) -> Result<(), Error> {
-        if let Some(bytes) = self.bytes.get_mut(..READ) {
-            self.reader.read(self.start, bytes)?;
-        }
-        Ok(())
-    }
-
-    /// The rule of the wanted row.
-    #[inline(always)]
-    fn find(
-        &mut self,
-        mut rows: Rows,
-        width: Width,
-        budget: &mut Budget,
-    ) -> Result<Option<Packed>, Error> {
-        loop {
-            let before = rows.left;
-            let end = rows.pass_many::<A>(&self.bytes, width);
-
-            budget.spend(before.wrapping_sub(rows.left))?;
-            match end {
-                End::Found => return Ok(rows.rule::<A, _>(&self.bytes, width)),
-                End::Unusual => return Ok(None),
-                End::Window => {}
-            }
-            if rows.found == NONE {
-                return Ok(None);
-            }
-            // The last row that was passed is kept, with what is behind it.
-            let found = self.start.wrapping_add(rows.found as u64);
-            let Some((start, at)) = read_at(self.header, found, READ) else {
-                return Ok(None);
-            };
-            if start == self.start {
-                return Ok(None);
-            }
-            budget.spend(Budget::READ)?;
-            rows.at = at.wrapping_add(rows.at.wrapping_sub(rows.found));
-            rows.found = at;
-            self.start = start;
-            self.read()?;
-        }
     }
 }

@@ -6,6 +6,7 @@ use core::marker::PhantomData;
 
 use super::{
     super::{
+        Block,
         Error,
         Reader, //
     },
@@ -17,7 +18,11 @@ use super::{
 /// Bytes of rows that are read at once.
 const SIZE: usize = 120;
 /// Bytes that can be looked at without knowing how many there are.
-const PEEK: usize = 8;
+const PEEK: usize = Block::MORE;
+
+/// The bytes of a window, with some more, so that a few can be taken at once wherever the last one
+/// is.
+pub(super) type Bytes = [u8; SIZE + PEEK];
 
 /// The rows of a table, read through a window that moves forward.
 ///
@@ -33,8 +38,7 @@ pub(super) struct Window<'a, A, R> {
     len: u64,
     start: u64,
     filled: usize,
-    /// With some more, so that a few can be taken at once wherever the last one is.
-    bytes: [u8; SIZE + PEEK],
+    bytes: Bytes,
     abi: PhantomData<A>,
 }
 
@@ -80,6 +84,13 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
+    /// Moves the window to byte `at` of the rows: its bytes, and how many of them are of the rows.
+    #[inline(always)]
+    pub(super) fn bytes_at(&mut self, at: u64) -> Result<(&Bytes, usize), Error> {
+        self.fill(at, 0, Reason::RowEnd)?;
+        Ok((&self.bytes, self.filled))
+    }
+
     /// Makes sure that the window has bytes `at..at + len` of the rows; `reason` is the error if
     /// there are not so many.
     #[inline]
@@ -87,11 +98,17 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         if at.wrapping_sub(self.start).saturating_add(len as u64) <= self.filled as u64 {
             return Ok(());
         }
+        self.refill(at, len, reason)
+    }
+
+    /// The same as [`Window::fill`], for those who seldom need it.
+    #[inline(never)]
+    fn refill(&mut self, at: u64, len: usize, reason: Reason) -> Result<(), Error> {
         self.fill(at, len, reason)
     }
 
     /// Moves the window to byte `at` of the rows; `reason` is the error if there are not `len`.
-    #[inline(never)]
+    #[inline(always)]
     fn fill(&mut self, at: u64, len: usize, reason: Reason) -> Result<(), Error> {
         let left = self.len.saturating_sub(at);
         let filled = usize::try_from(left).map_or(SIZE, |left| left.min(SIZE));
