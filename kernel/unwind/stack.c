@@ -133,12 +133,14 @@ static bool unwind_user_use_text(struct unwind_user_state *state,
 	return true;
 }
 
-static noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
+/* Whether there is code at an address. Then the state has the bounds of its mapping. */
+noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
 {
-	return unwind_user_use_mapping(state, addr, unwind_user_use_text);
+	return (addr >= state->text_start && addr < state->text_end) ||
+	       unwind_user_use_mapping(state, addr, unwind_user_use_text);
 }
 
-/* Whether there is code at an address that is only a guess. */
+/* The same for an address that is only a guess; the bounds may be of other text. */
 bool unwind_user_is_text(struct unwind_user_state *state, unsigned long addr)
 {
 	/* Most are in the same mapping, or in text that was found to have no table. */

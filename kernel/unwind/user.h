@@ -12,6 +12,7 @@
 void unwind_user_find_stack(struct unwind_user_state *state);
 bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa);
 bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa);
+bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr);
 bool unwind_user_is_text(struct unwind_user_state *state, unsigned long addr);
 
 /* frame.c */

@@ -78,16 +78,20 @@ static const struct {
 	{ 7, 5, { 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
 };
 
-static bool is_at(unsigned long ip, const u8 *code, unsigned int len)
+/* What is beside the text may be a device. */
+static bool is_at(const struct unwind_user_state *state, unsigned long ip, const u8 *code,
+		  unsigned int len)
 {
 	u8 there[sizeof(restorers[0].code)];
 
+	if (ip < state->text_start || ip >= state->text_end || state->text_end - ip < len)
+		return false;
 	return !copy_from_user(there, (void __user *)ip, len) && !memcmp(there, code, len);
 }
 
 /**
  * arch_unwind_user_is_restorer - Whether the code of a frame is a restorer's
- * @state: The frame
+ * @state: The frame, with the bounds of the text that it is in
  *
  * Context: Faultable.
  * Return: Whether it is. Only the topmost frame can be in the middle of it, or in
@@ -98,11 +102,12 @@ bool arch_unwind_user_is_restorer(const struct unwind_user_state *state)
 	for (unsigned int i = 0; i < ARRAY_SIZE(restorers); i++) {
 		unsigned long ip = state->ip;
 
-		if (is_at(ip, restorers[i].code, restorers[i].len))
+		if (is_at(state, ip, restorers[i].code, restorers[i].len))
 			return true;
 		if (state->topmost &&
-		    (is_at(ip - restorers[i].syscall, restorers[i].code, restorers[i].len) ||
-		     is_at(ip - restorers[i].len, restorers[i].code, restorers[i].len)))
+		    (is_at(state, ip - restorers[i].syscall, restorers[i].code,
+			   restorers[i].len) ||
+		     is_at(state, ip - restorers[i].len, restorers[i].code, restorers[i].len)))
 			return true;
 	}
 	return false;

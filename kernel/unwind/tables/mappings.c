@@ -14,6 +14,8 @@
 
 /* How many mappings below the text may be looked at for the start of its file. */
 #define MAPPINGS_BELOW	32
+/* In how many mappings text and a table may be that are found: a walk looks at all of them. */
+#define MAPPINGS_MOST	64
 
 /* A wrong address must not wake a device. */
 static bool is_memory(const struct vm_area_struct *vma)
@@ -21,20 +23,27 @@ static bool is_memory(const struct vm_area_struct *vma)
 	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
 }
 
-/* See mappings.h. */
-bool unwind_tables_range_is(struct mm_struct *mm, unsigned long start, unsigned long end,
-			    vm_flags_t flags)
+/* Whether all of a range is mapped with all of @flags, and is memory, in at most @most mappings. */
+static bool range_is(struct mm_struct *mm, unsigned long start, unsigned long end,
+		     vm_flags_t flags, unsigned int most)
 {
 	VMA_ITERATOR(vmi, mm, start);
 	struct vm_area_struct *vma;
 
 	for_each_vma_range(vmi, vma, end) {
-		if (vma->vm_start > start || (vma->vm_flags & flags) != flags ||
+		if (!most-- || vma->vm_start > start || (vma->vm_flags & flags) != flags ||
 		    !is_memory(vma))
 			return false;
 		start = vma->vm_end;
 	}
 	return start >= end;
+}
+
+/* See mappings.h. */
+bool unwind_tables_range_is(struct mm_struct *mm, unsigned long start, unsigned long end,
+			    vm_flags_t flags)
+{
+	return range_is(mm, start, end, flags, mm->map_count);
 }
 
 /* Whether a mapping is of a file, from its start on. */
@@ -118,16 +127,17 @@ unlock:
 	return ret;
 }
 
-/* Whether a range is readable memory of a file, from byte @offset of that on. */
+/* Whether a range is readable memory of a file, from byte @offset of that on, in few mappings. */
 static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long end,
 		       const struct inode *inode, u64 offset)
 {
+	unsigned int most = MAPPINGS_MOST;
 	VMA_ITERATOR(vmi, mm, start);
 	struct vm_area_struct *vma;
 
 	for_each_vma_range(vmi, vma, end) {
-		if (vma->vm_start > start || !(vma->vm_flags & VM_READ) || !is_memory(vma) ||
-		    !vma->vm_file || file_inode(vma->vm_file) != inode ||
+		if (!most-- || vma->vm_start > start || !(vma->vm_flags & VM_READ) ||
+		    !is_memory(vma) || !vma->vm_file || file_inode(vma->vm_file) != inode ||
 		    ((u64)vma->vm_pgoff << PAGE_SHIFT) + (start - vma->vm_start) != offset)
 			return false;
 		offset += vma->vm_end - start;
@@ -143,7 +153,8 @@ static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long 
  * @part:   The part, and where it should be; with @around it grows
  *
  * Context: Process context, takes the mmap lock.
- * Return: 0; -ENODATA if it is not there; -EINTR if the task is being killed.
+ * Return: 0; -ENODATA if it is not there, or in more than 64 mappings; -EINTR if
+ *	   the task is being killed.
  */
 int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part)
 {
@@ -181,8 +192,8 @@ unlock:
  *
  * Context: Process context.
  * Return: 0, then the caller calls unwind_tables_unlock_mapped(); -EACCES if some
- *	   of the text is no text; -EAGAIN if a table is not mapped there any more;
- *	   -EINTR if the task is being killed.
+ *	   of the text is no text, or it is in more than 64 mappings; -EAGAIN if a
+ *	   table is not mapped there any more; -EINTR if the task is being killed.
  */
 int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
 			      const struct unwind_tables_part *parts, unsigned int nr)
@@ -196,7 +207,7 @@ int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
 		return -EINTR;
 
 	ret = -EACCES;
-	if (!unwind_tables_range_is(mm, text_start, text_end, VM_EXEC))
+	if (!range_is(mm, text_start, text_end, VM_EXEC, MAPPINGS_MOST))
 		goto unlock;
 
 	ret = -EAGAIN;

@@ -72,8 +72,9 @@ use crate::{
 #[pin_data(PinnedDrop)]
 pub(crate) struct Registry {
     /// Changed after a section was removed or replaced, or its table disabled. What a walk has
-    /// looked up after it loaded this is good as long as this does not change. No two registries
-    /// have the same. C loads it, too: `struct unwind_tables`.
+    /// looked up after it loaded this is good as long as this does not change. It is never zero:
+    /// that is what a walk starts with that has found nothing yet. C loads it, too: `struct
+    /// unwind_tables`.
     generation: Atomic<u64>,
     /// What walks have looked up, for C.
     cache: Atomic<*mut Cache>,
@@ -96,14 +97,7 @@ pub(crate) struct Registry {
     unmaps: Atomic<u64>,
 }
 
-/// Where the generations of the next registry begin: each has 2^32, and none has zero, which is
-/// what a walk starts with that has found nothing yet.
-static GENERATIONS: Atomic<u64> = Atomic::new(Registry::GENERATIONS);
-
 impl Registry {
-    /// How far the generations of one registry are from those of the next.
-    const GENERATIONS: u64 = cache::GENERATION << 32;
-
     /// Makes an empty registry.
     pub(crate) fn new(flags: Flags) -> Result<Pin<KBox<Self>>> {
         Self::with(Set::new(flags)?, 1, flags)
@@ -117,9 +111,7 @@ impl Registry {
                 set: rcu::Pointer::new(set),
                 verdicts <- pin_init_array_from_fn(|_| Tree::new()),
                 next_id: Atomic::new(next_id),
-                generation: Atomic::new(
-                    GENERATIONS.fetch_add(Self::GENERATIONS, Relaxed).max(1)
-                ),
+                generation: Atomic::new(cache::GENERATION),
                 // INVARIANT: There is none yet.
                 cache: Atomic::new(core::ptr::null_mut()),
                 unmaps: Atomic::new(0),

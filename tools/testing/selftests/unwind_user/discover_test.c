@@ -411,6 +411,45 @@ TEST_F(discover, table_outside_of_segments)
 	}
 }
 
+/* Make an object whose table is in so many mappings, of a page each. */
+static int make_spread(struct object *object, unsigned long mappings)
+{
+	unsigned char *area = mmap(NULL, (OBJECT_TABLE + mappings + 2) * PAGE, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *table;
+
+	if (area == MAP_FAILED)
+		return -errno;
+	*object = object_good();
+	object->base = area + PAGE;
+	for (int i = LOAD_TABLE; i <= GNU_SFRAME; i++)
+		object->phdrs[i].p_filesz = object->phdrs[i].p_memsz = mappings * PAGE;
+	if (object_write(object) || object_map_parts(object) ||
+	    ftruncate(object->fd, (OBJECT_TABLE + mappings) * PAGE))
+		return -errno;
+
+	table = object->base + OBJECT_TABLE * PAGE;
+	for (unsigned long i = 0; i < mappings; i++) {
+		if (mmap(table + i * PAGE, PAGE, PROT_READ | (i % 2 ? PROT_WRITE : 0),
+			 MAP_PRIVATE | MAP_FIXED, object->fd, (OBJECT_TABLE + i) * PAGE) == MAP_FAILED)
+			return -errno;
+	}
+	return 0;
+}
+
+/* A walk does not look at any number of mappings. */
+TEST_F(discover, table_in_many_mappings)
+{
+	ASSERT_EQ(0, make_spread(&self->object, 64));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
+	EXPECT_EQ(1, tables_count());
+
+	ASSERT_EQ(0, make_spread(&self->object, 65));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
+	EXPECT_STREQ("absent:not-mapped", state_at(object_text(&self->object)));
+	EXPECT_EQ(1, tables_count());
+}
+
 /* --- What is remembered --- */
 
 /* Memory without a file, side by side, is known once. */

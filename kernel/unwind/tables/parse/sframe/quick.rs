@@ -100,10 +100,9 @@ pub(super) fn long<A: Abi, R: Reader>(
             End::Window if rows.found != 0 && rows.found < len => {}
             _ => return Ok(None),
         }
-        // The last row that was passed is kept, with what is behind it.
+        // The last row that was passed may be the wanted one: it is passed again, in the new copy.
         start = start.wrapping_add(rows.found as u64);
-        rows.at = rows.at.wrapping_sub(rows.found);
-        rows.found = 0;
+        rows.begin_again();
         budget.spend(Budget::READ)?;
         (bytes, len) = window.bytes_at(start)?;
     }
@@ -148,6 +147,15 @@ impl Rows {
             wanted,
             size,
         }
+    }
+
+    /// Steps back to the start of the last row that was passed, which is now that of the window.
+    #[inline(always)]
+    fn begin_again(&mut self) {
+        self.at = 0;
+        self.found = NONE;
+        self.left = self.left.wrapping_add(1);
+        self.passed = self.passed.wrapping_sub(1);
     }
 
     /// Passes rows up to the first one that starts above the wanted place.
