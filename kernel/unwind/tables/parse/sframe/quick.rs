@@ -34,8 +34,6 @@ use super::{
 const SMALL: u32 = 256;
 /// Bytes of a window that are behind the rows: a few can be taken at once wherever the last one is.
 const MORE: usize = Block::MORE;
-/// In place of a row: there is none.
-const NONE: usize = usize::MAX;
 
 /// The rule for address `pc` in the function that `block` was found for, if that is small, on a
 /// machine that has usual rules. What it costs is part of [`Budget::FIND`].
@@ -92,16 +90,16 @@ pub(super) fn long<A: Abi, R: Reader>(
         let end = rows.pass_many::<A>(bytes, width);
 
         budget.spend(before.wrapping_sub(rows.left))?;
-        match end {
+        // The last row that was passed may be the wanted one: it is passed again, in the new copy.
+        let last = match (end, rows.last()) {
             // Behind `len` are no rows: what was made of those bytes is not used.
-            End::Found if rows.looked_at(width) <= len => {
+            (End::Found, _) if rows.looked_at(width) <= len => {
                 return Ok(rows.rule::<A, _>(bytes, width));
             }
-            End::Window if rows.found != 0 && rows.found < len => {}
+            (End::Window, Some(last)) if last != 0 && last < len => last,
             _ => return Ok(None),
-        }
-        // The last row that was passed may be the wanted one: it is passed again, in the new copy.
-        start = start.wrapping_add(rows.found as u64);
+        };
+        start = start.wrapping_add(last as u64);
         rows.begin_again();
         budget.spend(Budget::READ)?;
         (bytes, len) = window.bytes_at(start)?;
@@ -125,8 +123,8 @@ struct Rows {
     at: usize,
     /// How many are left.
     left: u32,
-    /// Where the last one that was passed is in the window.
-    found: usize,
+    /// Bytes of the last one that was passed; 0 if there is none.
+    length: usize,
     /// Where that starts to hold, as starts are compared: see [`Rows::pass`].
     passed: u32,
     /// What is wanted.
@@ -141,7 +139,7 @@ impl Rows {
         Self {
             at: attribute.wrapping_add(Attribute::SIZE),
             left: count,
-            found: NONE,
+            length: 0,
             // That of the first row may be `!wanted`, so the one before it is below.
             passed: (!wanted).wrapping_sub(1),
             wanted,
@@ -153,7 +151,7 @@ impl Rows {
     #[inline(always)]
     fn begin_again(&mut self) {
         self.at = 0;
-        self.found = NONE;
+        self.length = 0;
         self.left = self.left.wrapping_add(1);
         self.passed = self.passed.wrapping_sub(1);
     }
@@ -186,9 +184,9 @@ impl Rows {
                 return End::Unusual;
             };
             let compared = start.wrapping_add(not_wanted);
-            let length = Lengths::<A>::of_default(info, width);
             if compared <= self.passed {
                 let is_above = start > self.wanted && start < self.size;
+                let length = Lengths::<A>::of_default(info, width);
 
                 return if is_above && length != Lengths::<A>::NONE {
                     End::Found
@@ -196,10 +194,10 @@ impl Rows {
                     End::Unusual
                 };
             }
-            self.found = self.at;
             self.passed = compared;
             // Of a row without a meaning, this ends beyond the window.
-            self.at = self.at.wrapping_add(length);
+            self.length = Lengths::<A>::of_default(info, width);
+            self.at = self.at.wrapping_add(self.length);
             self.left = self.left.wrapping_sub(1);
         }
     }
@@ -228,11 +226,18 @@ impl Rows {
         }
     }
 
-    /// The rule of the last row that was passed, if there is one.
+    /// Where the last row that was passed is in the window, if there is one.
+    #[inline(always)]
+    fn last(&self) -> Option<usize> {
+        (self.length != 0).then(|| self.at.wrapping_sub(self.length))
+    }
+
+    /// The rule of that row.
     #[inline(always)]
     fn rule<A: Abi, const N: usize>(&self, window: &[u8; N], width: Width) -> Option<Packed> {
-        let (_, info) = A::start_and_info(window, self.found, width)?;
-        let words = self.found.wrapping_add(width as usize).wrapping_add(1);
+        let last = self.last()?;
+        let (_, info) = A::start_and_info(window, last, width)?;
+        let words = last.wrapping_add(width as usize).wrapping_add(1);
 
         usual_rule::<A>(info, *window.get(words..)?.first_chunk()?)
     }
