@@ -21,11 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "code.h"
 #include "moment_fixture.h"
+#include "tables.h"
 
 /* What this program is told when it is executed by a test. */
 #define EXECUTED	"executed"
 #define OFTEN		"often"
+#define WITH_TABLE	"with-table"
 
 /* --- exec --- */
 
@@ -77,6 +80,49 @@ TEST_F(moment, after_exec)
 	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_without_stack(&self->one));
+}
+
+static void execute_with_table(void)
+{
+	static const char * const argv[] = { "moment_test", WITH_TABLE, NULL };
+
+	child_ready();
+	known_syscall(__NR_getppid);
+	known_syscall(__NR_execve, "/proc/self/exe", argv, argv + 2);
+}
+
+/* The new program's part: by its table, nobody calls what makes the system call. */
+static int executed_with_table(void)
+{
+	static struct hand_table table;
+	struct unwind_table where = ranges(known_ip, sizeof(leaf_code), &table, sizeof(table));
+
+	table = table_outermost(&table, known_ip);
+	if (do_register(&where))
+		return 1;
+	known_syscall(__NR_getpgrp);
+	return 0;
+}
+
+/* That the old program had no table there is not true of the new one. */
+TEST_F(moment, exec_forgets)
+{
+	struct record all[MAX_RECORDS];
+	int n;
+
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	ASSERT_TRUE(start(self, execute_with_table));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_getppid", self->tid, -1));
+	ASSERT_EQ(0, event_open(&self->two, "syscalls/sys_enter_getpgrp", self->tid, -1));
+	ASSERT_TRUE(child_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+	/* This event is told of both stacks. */
+	n = records(&self->two, all, MAX_RECORDS);
+	ASSERT_LT(0, n);
+	EXPECT_EQ(PERF_RECORD_CALLCHAIN_DEFERRED, all[n - 1].type);
+	EXPECT_EQ(1, all[n - 1].frames);
 }
 
 /* The way out of execve() is as that of any other system call, but for the stack. */
@@ -471,5 +517,7 @@ int main(int argc, char **argv)
 		return executed();
 	if (argc > 1 && !strcmp(argv[1], OFTEN))
 		execute_often();
+	if (argc > 1 && !strcmp(argv[1], WITH_TABLE))
+		return executed_with_table();
 	return test_harness_run(argc, argv);
 }

@@ -105,6 +105,31 @@ TEST_F(synth, signals_in_other_code)
 	}
 }
 
+/* A restorer's code is read in one mapping: what is beside that may be a device. */
+TEST_F(synth, restorers_at_the_ends_of_mappings)
+{
+	const size_t len = sizeof(restorer_code);
+	unsigned char *page = self->synth.text + 9 * PAGE;
+	unsigned char *places[] = { page - len, page, page + PAGE - len, page + PAGE,
+				    page + 1 - len, page - 1, page + PAGE - 1 };
+
+	RULE(BY_SP(8));
+	RULE(OUTERMOST);
+	for (int i = 0; i < 7; i++) {
+		unsigned long restorer = (unsigned long)places[i];
+
+		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+		memcpy(places[i], restorer_code, len);
+		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_EXEC));
+		WORD(0x00) = restorer;
+		synth_signal((void *)AT(0x08), RETURN(1), AT(0x500), 0);
+		if (i < 4)
+			EXPECT_CALLERS(restorer, RETURN(1));
+		else
+			EXPECT_CALLERS(restorer);
+	}
+}
+
 /* --- The CFA --- */
 
 TEST_F(synth, bad_cfa)
