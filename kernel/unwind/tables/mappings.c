@@ -131,8 +131,8 @@ unlock:
 static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long end,
 		       const struct inode *inode, u64 offset)
 {
-	unsigned int most = MAPPINGS_MOST;
 	VMA_ITERATOR(vmi, mm, start);
+	unsigned int most = MAPPINGS_MOST;
 	struct vm_area_struct *vma;
 
 	for_each_vma_range(vmi, vma, end) {

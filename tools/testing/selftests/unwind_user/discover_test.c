@@ -422,8 +422,10 @@ static int make_spread(struct object *object, unsigned long mappings)
 		return -errno;
 	*object = object_good();
 	object->base = area + PAGE;
-	for (int i = LOAD_TABLE; i <= GNU_SFRAME; i++)
-		object->phdrs[i].p_filesz = object->phdrs[i].p_memsz = mappings * PAGE;
+	for (int i = LOAD_TABLE; i <= GNU_SFRAME; i++) {
+		object->phdrs[i].p_filesz = mappings * PAGE;
+		object->phdrs[i].p_memsz = mappings * PAGE;
+	}
 	if (object_write(object) || object_map_parts(object) ||
 	    ftruncate(object->fd, (OBJECT_TABLE + mappings) * PAGE))
 		return -errno;
@@ -431,7 +433,8 @@ static int make_spread(struct object *object, unsigned long mappings)
 	table = object->base + OBJECT_TABLE * PAGE;
 	for (unsigned long i = 0; i < mappings; i++) {
 		if (mmap(table + i * PAGE, PAGE, PROT_READ | (i % 2 ? PROT_WRITE : 0),
-			 MAP_PRIVATE | MAP_FIXED, object->fd, (OBJECT_TABLE + i) * PAGE) == MAP_FAILED)
+			 MAP_PRIVATE | MAP_FIXED, object->fd,
+			 (OBJECT_TABLE + i) * PAGE) == MAP_FAILED)
 			return -errno;
 	}
 	return 0;
