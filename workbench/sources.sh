@@ -36,7 +36,7 @@ has_hash() {
 }
 
 # Put the original tarball of a source package into the cache. Sets $fetched to
-# its path, and $fetched_hash to its hash.
+# its path.
 fetch() {
 	local package=$1 uri name hash line
 
@@ -54,7 +54,6 @@ fetch() {
 		fi
 	fi
 	fetched=$SOURCES/$name
-	fetched_hash=$hash
 }
 
 # Download a file under another name first, so that a partial file is never used.

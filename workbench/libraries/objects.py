@@ -13,7 +13,7 @@ sys.path.append(str(pathlib.Path(__file__).parent.parent / "walks"))
 from stacks import OUTERMOST, Program  # noqa: E402
 
 PT_LOAD, PF_X = 1, 1
-SHT_SYMTAB, SHT_DYNSYM, SHF_EXECINSTR = 2, 11, 4
+SHT_SYMTAB, SHF_EXECINSTR = 2, 4
 STT_NOTYPE, STT_FUNC = 0, 2
 
 # perf prints behind an address: a symbol and, in brackets, a file and an offset.

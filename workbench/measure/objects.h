@@ -10,7 +10,7 @@
 
 /* A mapped file. */
 struct file {
-	const char *path, *name;
+	const char *name;
 	int fd;
 	/* The range of all segments, gaps included. */
 	unsigned char *area;
@@ -95,7 +95,7 @@ static inline const char *file_open(struct file *file, const char *path)
 	unsigned long end = 0;
 	struct elf64_hdr ehdr;
 
-	*file = (struct file){ .path = path, .name = slash + 1, .lowest = -1UL };
+	*file = (struct file){ .name = slash + 1, .lowest = -1UL };
 	file->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (file->fd < 0 || pread(file->fd, &ehdr, sizeof(ehdr), 0) != sizeof(ehdr))
 		return "cannot be read";

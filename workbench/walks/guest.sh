@@ -5,7 +5,7 @@
 
 export HOME=${HOME:-/root}
 PATH=$PERF_BUILD:$PATH
-frequency=${UNWIND_FREQUENCY:-$(guest_frequency)}
+frequency=$(guest_frequency)
 switch=/proc/sys/kernel/unwind_tables
 was=$(cat "$switch")
 keepers=()
