@@ -169,7 +169,7 @@ int __unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame);
 int __unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
 				    struct unwind_user_frame *frame,
 				    struct unwind_tables_walk *walk);
-void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned long end);
+void __unwind_tables_forget(struct mm_struct *mm, unsigned long start, unsigned long end);
 
 /**
  * unwind_tables_registered - Whether an address space may have tables
@@ -266,9 +266,9 @@ static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *wal
  * What an address is known by. Address, generation and formats are added. Of two sums
  * that are alike one would have to be of an address that is as far from the other as
  * their generations are, which are spread over all 64 bits. Different sums have
- * different tags, which differ in bits of all places. So what is taken for the answer
- * to another question is so by a chance of one in 2^64, or since a program has seen to
- * it, for itself: it could have registered another table as well.
+ * different tags, since the factor is odd. So what is taken for the answer to another
+ * question is so by a chance of one in 2^64, or since a program has seen to it, for
+ * itself: it could have registered another table as well.
  */
 static __always_inline u64 unwind_tables_tag(const struct unwind_tables_walk *walk,
 					     u64 generation, unsigned long ip)
@@ -428,7 +428,7 @@ static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start
 }
 
 /**
- * unwind_tables_check - Forget what is about text or tables that a child lacks
+ * unwind_tables_forget - Forget what is about text or tables that a child lacks
  * @mm:	   The new address space, which only the caller uses
  * @start: Start of the first mapping that was not dupped, or that is wiped
  * @end:   End of the last one
@@ -438,11 +438,11 @@ static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start
  *
  * Context: Process context, may sleep. The caller holds the mmap lock of @mm.
  */
-static inline void unwind_tables_check(struct mm_struct *mm, unsigned long start,
-				       unsigned long end)
+static inline void unwind_tables_forget(struct mm_struct *mm, unsigned long start,
+					unsigned long end)
 {
 	if (unwind_tables_registered(mm))
-		__unwind_tables_check(mm, start, end);
+		__unwind_tables_forget(mm, start, end);
 }
 
 /**
@@ -520,8 +520,8 @@ static inline void unwind_tables_init(struct mm_struct *mm) {}
 static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm) {}
 static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start,
 				       unsigned long end) {}
-static inline void unwind_tables_check(struct mm_struct *mm, unsigned long start,
-				       unsigned long end) {}
+static inline void unwind_tables_forget(struct mm_struct *mm, unsigned long start,
+					unsigned long end) {}
 static inline void unwind_tables_exit(struct mm_struct *mm) {}
 
 #endif /* !CONFIG_UNWIND_USER_TABLES */

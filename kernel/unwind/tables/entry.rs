@@ -87,8 +87,8 @@ impl<T: Value> Entry<T> {
     #[inline]
     pub(crate) fn value(&self) -> T {
         let long = core::ptr::from_ref(self).cast::<Long<T>>();
-        // SAFETY: By the type invariants this is the first field of a `Long` then, and all
-        // references to entries are made from a pointer to what was allocated.
+        // SAFETY: By the type invariants this is the first field of a `Long` then. References to
+        // entries are made from the pointer to all that was allocated, and nobody writes there.
         let tail = T::has_tail(self.head).then(|| unsafe { (*long).tail });
 
         T::join(self.head, tail)

@@ -170,6 +170,9 @@ static bool is_dupped(struct mm_struct *mm, unsigned long start, unsigned long e
 	VMA_ITERATOR(vmi, mm, start);
 	struct vm_area_struct *vma;
 
+	/* Nothing of it is in question; and for an iterator an end of 0 would be none. */
+	if (start >= end)
+		return true;
 	for_each_vma_range(vmi, vma, end) {
 		if (!*left || vma->vm_start > start || vma->vm_flags & VM_WIPEONFORK)
 			return false;
@@ -180,13 +183,13 @@ static bool is_dupped(struct mm_struct *mm, unsigned long start, unsigned long e
 }
 
 /*
- * See unwind_tables_check().
+ * See unwind_tables_forget().
  *
  * Texts do not overlap, so that all of them together are in as many pieces as
  * there are texts and mappings. The same holds for tables that do not overlap.
  * Those that do could be in any number: they must not make fork() slow.
  */
-void __unwind_tables_check(struct mm_struct *mm, unsigned long start, unsigned long end)
+void __unwind_tables_forget(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
 	struct unwind_table_info infos[UNWIND_TABLE_FORMATS];
 	unsigned long left = 2UL * mm->map_count;

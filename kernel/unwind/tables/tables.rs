@@ -44,6 +44,8 @@ mod tables_kunit;
 #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
 mod user_memory_kunit;
 
+use core::mem::ManuallyDrop;
+
 use kernel::{
     bindings,
     prelude::*,
@@ -284,6 +286,19 @@ pub unsafe extern "C" fn __unwind_tables_put(entry: *mut bindings::unwind_tables
     drop(unsafe { EntryRef::<Section>::try_from_foreign(entry.cast()) });
 }
 
+/// Another reference to an entry that [`__unwind_tables_prepare`] made.
+///
+/// # Safety
+///
+/// The caller must have a reference to `entry`.
+unsafe fn another(entry: *mut bindings::unwind_tables_entry) -> EntryRef<Section> {
+    // SAFETY: It is from `__unwind_tables_prepare()`. The caller keeps its reference, which is not
+    // dropped here.
+    let entry = ManuallyDrop::new(unsafe { EntryRef::<Section>::from_foreign(entry.cast()) });
+
+    (*entry).clone()
+}
+
 /// Registers what was prepared: see `unwind_tables_register()` in the C header.
 ///
 /// # Safety
@@ -296,13 +311,12 @@ pub unsafe extern "C" fn __unwind_tables_insert(
     most: c_uint,
 ) -> c_int {
     // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
-    let (registry, entry) =
-        unsafe { (Registry::get(mm), EntryRef::<Section>::borrow(entry.cast())) };
+    let (registry, entry) = unsafe { (Registry::get(mm), another(entry)) };
 
     errno(
         registry
             .ok_or(ENOENT)
-            .and_then(|registry| registry.insert(entry.into(), most as usize)),
+            .and_then(|registry| registry.insert(entry, most as usize)),
     )
 }
 
@@ -318,13 +332,12 @@ pub unsafe extern "C" fn __unwind_tables_replace(
     entry: *mut bindings::unwind_tables_entry,
 ) -> c_int {
     // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
-    let (registry, entry) =
-        unsafe { (Registry::get(mm), EntryRef::<Section>::borrow(entry.cast())) };
+    let (registry, entry) = unsafe { (Registry::get(mm), another(entry)) };
 
     errno(
         registry
             .ok_or(ENOENT)
-            .and_then(|registry| registry.replace(entry.into())),
+            .and_then(|registry| registry.replace(entry)),
     )
 }
 
@@ -359,7 +372,7 @@ pub unsafe extern "C" fn __unwind_tables_remove(
 }
 
 /// Removes the table with the number `format` of the section with this text, or that section,
-/// whatever it has, if that is no format: see `unwind_tables_check()` in the C header.
+/// whatever it has, if that is no format: see `unwind_tables_forget()` in the C header.
 ///
 /// # Safety
 ///
@@ -405,7 +418,7 @@ pub unsafe extern "C" fn __unwind_tables_next(
 }
 
 /// Finds the first section whose text reaches beyond `from`, and whose text or tables have a byte
-/// in `start..end`: see `unwind_tables_check()` in the C header.
+/// in `start..end`: see `unwind_tables_forget()` in the C header.
 ///
 /// # Safety
 ///

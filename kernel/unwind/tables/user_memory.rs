@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tables in user memory: nothing else copies from it.
+//! Tables in user memory. `bisect` reads there, too.
 
 use core::{
     cell::Cell,

@@ -85,6 +85,7 @@ impl Vdso {
         budget: &mut Budget,
     ) -> Result<Rule, Error> {
         let vdso = VDSO.as_ref().ok_or(Error::NotFound)?;
+        let mut nothing = Error::NotFound;
 
         for format in Format::ALL {
             let Some(known) = format.of(&vdso.0).as_ref().filter(|_| formats.has(format)) else {
@@ -103,13 +104,14 @@ impl Vdso {
 
                     match header.put_rest(&rest, common, memory, base, pc, budget, &mut rule) {
                         Ok(()) => return rule.ok_or(Error::NotFound),
-                        Err(Error::NotFound) => {}
-                        Err(error) => return Err(error),
+                        Err(Error::Budget) => return Err(Error::Budget),
+                        Err(error) if nothing == Error::NotFound => nothing = error,
+                        Err(_) => {}
                     }
                 }
             }
         }
-        Err(Error::NotFound)
+        Err(nothing)
     }
 }
 

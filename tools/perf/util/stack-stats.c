@@ -101,6 +101,7 @@ int stack_stats__add(struct stack_stats *stats, struct perf_sample *sample,
 	case PERF_CALLCHAIN_END_FAULT:
 	case PERF_CALLCHAIN_END_MALFORMED:
 	case PERF_CALLCHAIN_END_BAD_FRAME:
+	case PERF_CALLCHAIN_END_RULE:
 		return stack_stats__add_end(stats, sample, machine);
 	default:
 		/* No object is to blame. */

@@ -62,7 +62,8 @@ pub(crate) enum Register {
     Sp,
     /// The frame pointer.
     Fp,
-    /// The one with this DWARF number, below 32. It is known only where a stack was interrupted.
+    /// The one with this DWARF number, below 32. It is known where a stack was interrupted, and
+    /// where a second walk has taken it along.
     Other(u8),
 }
 

@@ -7,8 +7,8 @@
 //! and what is mapped, too, for no lock is held meanwhile. So the mappings are looked at again
 //! when the section is stored, and if anything was unmapped since, it is not.
 //!
-//! That there is no table is remembered as well, but only where a completed read has shown it.
-//! Otherwise the next stack tries again.
+//! That there is no table is remembered as well, but only where the mappings or a completed read
+//! show it. Otherwise the next stack tries again.
 
 use kernel::{
     bindings,

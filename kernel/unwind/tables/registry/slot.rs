@@ -3,7 +3,8 @@
 //! Where an address space keeps its registry.
 //!
 //! Registries are found through a pointer in `struct mm_struct`, which is null until something is
-//! registered, then never changes until the last user of the address space is gone.
+//! registered or a walk looks for a table, then never changes until the last user of the address
+//! space is gone.
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 

@@ -71,9 +71,8 @@ use super::{
 /// assert_eq!(*old, 1);
 /// drop(guard);
 ///
-/// // One who may sleep can wait instead.
-/// let two = pointer.replace(Arc::new(3, GFP_KERNEL)?).wait();
-/// assert_eq!(*two, 2);
+/// // One who may sleep can wait for the readers instead.
+/// drop(pointer.replace(Arc::new(3, GFP_KERNEL)?));
 /// assert_eq!(*pointer.load(&rcu::read_lock()), 3);
 /// # Ok::<(), Error>(())
 /// ```
@@ -167,16 +166,6 @@ pub struct Retired<P: ForeignOwnable> {
 unsafe impl<P: ForeignOwnable + Send> Send for Retired<P> {}
 
 impl<P: ForeignOwnable> Retired<P> {
-    /// Waits for an RCU grace period, and takes the pointer back. This may sleep.
-    #[inline]
-    pub fn wait(self) -> P {
-        let retired = ManuallyDrop::new(self);
-
-        synchronize_rcu();
-        // SAFETY: The grace period that has ended began after the pointer was retired.
-        unsafe { retired.take() }
-    }
-
     /// Drops the pointer after an RCU grace period, in a work queue. This neither sleeps nor fails.
     #[inline]
     pub fn drop_later(self, mut room: DropRoom<P>)

@@ -167,7 +167,7 @@ test_arguments() {
 	local arg warnings
 
 	# What has no effect is no error, but is said.
-	for arg in fp:0 fp,defer:0 fp,2:0 fp,0:1 fp,many:1 fp,1000000:1 fp,2,2:1 \
+	for arg in fp:0 fp,defer:0 fp,2:0 fp,0:1 fp,2abc:1 fp,many:1 fp,1000000:1 fp,2,2:1 \
 		fp,2,defer:1 fp,defer,2:1 fp,defer,many:1
 	do
 		warnings=0

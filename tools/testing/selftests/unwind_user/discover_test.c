@@ -252,6 +252,25 @@ TEST_F(discover, absence_allows_register)
 	EXPECT_EQ(1, tables_count());
 }
 
+/* A child knows it, too, even between memory that the child does not get. */
+TEST_F(discover, absence_reaches_a_child)
+{
+	struct layout layout;
+	pid_t pid;
+
+	ASSERT_EQ(0, layout_make(&layout));
+	ASSERT_EQ(0, madvise(layout.text - PAGE, PAGE, MADV_DONTFORK));
+	ASSERT_EQ(0, madvise(layout.text + PART_PAGES * PAGE, PAGE, MADV_DONTFORK));
+	EXPECT_WALK(LEAF_LOST, layout.text);
+	EXPECT_STREQ("absent:no-file", state_at(layout.text));
+	pid = fork();
+	if (!pid) {
+		EXPECT_STREQ("absent:no-file", state_at(layout.text));
+		_exit(0);
+	}
+	EXPECT_TRUE(ended_well(pid));
+}
+
 TEST_F(discover, switched_off)
 {
 	char was[16] = {};

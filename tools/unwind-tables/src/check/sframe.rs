@@ -297,13 +297,14 @@ impl<A: Arch> Check<'_, '_, A> {
     fn refuse(&mut self, error: Error, of_what: &str) {
         let mut problem = refusal(Format::Sframe, error, of_what);
 
-        if let Error::Malformed(Malformed {
-            reason: parse::Reason::SFrame(Reason::Register),
-            offset,
-        }) = error
-            && self.table.bytes.has_bad_register(offset)
-        {
-            problem.text += "; GNU as writes this for an expression that it cannot express";
+        match error {
+            Error::Malformed(Malformed {
+                reason: parse::Reason::SFrame(Reason::Register),
+                offset,
+            }) if self.table.bytes.has_bad_register(offset) => {
+                problem.text += "; GNU as writes this for an expression that it cannot express";
+            }
+            _ => {}
         }
         self.report.add(problem);
     }

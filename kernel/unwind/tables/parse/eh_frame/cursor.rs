@@ -55,7 +55,7 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
 
     /// Goes to byte `place`, to read bytes below `end`; the first `first` of them together.
     ///
-    /// There must be none if `place` is not below `end`.
+    /// It is an error if `place` is not below `end`.
     pub(super) fn open(&mut self, place: u64, end: u64, first: usize) -> Result<(), Error> {
         // INVARIANT: Nothing is filled, and an empty record ends where it starts.
         self.place = place;

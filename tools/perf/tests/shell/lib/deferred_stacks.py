@@ -19,8 +19,9 @@ CONTEXT_USER_DEFERRED = (1 << 64) - 640
 
 # IP, TID, TIME, CALLCHAIN, IDENTIFIER
 SAMPLE_TYPE = 1 | 2 | 4 | 1 << 5 | 1 << 16
-# sample_id_all, exclude_callchain_kernel, defer_callchain, defer_output
-FLAGS = 1 << 18 | 1 << 21 | 1 << 38 | 1 << 39
+# sample_id_all, exclude_callchain_kernel, defer_callchain, defer_output: bit
+# fields, which begin at the other end of the word on big-endian machines.
+FLAGS = sum(1 << (bit if sys.byteorder == "little" else 63 - bit) for bit in (18, 21, 38, 39))
 ATTR_SIZE, ID, PID = 136, 1, 100
 
 out = sys.stdout.buffer
