@@ -162,10 +162,33 @@ filtered reason-16 | tail -n 1 | expect "Filter by what is no reason" "${dir}/ex
 # What perf inject passes on is what it got.
 perf report -i - --stats --stdio < "${perfdata}" 2> /dev/null |
 	sed -n '/^Deferred stacks:$/,$p' > "${dir}/expected"
-perf inject -i "${perfdata}" -o - 2> /dev/null |
-	perf report -i - --stats --stdio 2> /dev/null |
-	sed -n '/^Deferred stacks:$/,$p' |
-	expect "Summary behind perf inject" "${dir}/expected"
+for how in "" -b --mmap2-buildids
+do
+	# shellcheck disable=SC2086 # it may be no argument
+	perf inject ${how} -i "${perfdata}" -o - 2> /dev/null |
+		perf report -i - --stats --stdio 2> /dev/null |
+		sed -n '/^Deferred stacks:$/,$p' |
+		expect "Summary behind perf inject ${how}" "${dir}/expected"
+done
+
+# The records of stacks, if they are not merged with samples.
+cat > "${dir}/expected" << EOF
+1 [end: 32-bit or x32 code]
+1 [end: complete, guessed]
+1 [end: malformed table]
+1 [end: no information, guessed]
+1 [end: too many frames]
+1 [end: too much work]
+1 [end: unknown reason 11]
+1 [end: unreadable memory]
+1 [end: unsupported rule]
+2 [end: bad frame]
+2 [end: no information]
+3 [end: complete]
+EOF
+perf script -i - --no-merge-callchains -F comm,ip < "${perfdata}" 2> /dev/null |
+	grep -o '\[end: .*\]' | LC_ALL=C sort | uniq -c | sed 's/^ *//' | LC_ALL=C sort |
+	expect "Ends of records" "${dir}/expected"
 
 if [ -e "${dir}/failed" ]
 then
