@@ -79,7 +79,8 @@ pub(crate) struct Registry {
     /// What walks have looked up, for C.
     cache: Atomic<*mut Cache>,
     /// Held by all that change the set, the verdicts or the generation, and by fork(), so that no
-    /// set becomes shared while it is written to. It is taken inside the mmap lock; user memory is never touched while it is held.
+    /// set becomes shared while it is written to. It is taken inside the mmap lock; user memory is
+    /// never touched while it is held.
     #[pin]
     lock: Mutex<()>,
     /// Readers go on with the set that they have found when it is replaced, and the reference to it

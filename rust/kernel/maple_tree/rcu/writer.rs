@@ -175,7 +175,12 @@ impl<T: ForeignOwnableRcu> RcuMapleWriter<'_, T> {
         value: T,
         gfp: Flags,
     ) -> Result<(), InsertError<T>> {
-        const { assert!(T::FOREIGN_ALIGN >= 4, "a maple tree uses the two lowest bits") };
+        const {
+            assert!(
+                T::FOREIGN_ALIGN >= 4,
+                "a maple tree uses the two lowest bits"
+            )
+        };
 
         let mut state = ma_state_init(self.tree.tree.get(), first, last);
         let new = T::into_foreign(value);
