@@ -85,7 +85,7 @@ impl Packed {
         let ([cfa_offset, ra_offset, fp_offset], [cfa, ra, fp, flags]) = rule.parts();
         let short = i16::try_from(fp_offset).ok()?;
         let (cfa_offset, ra_offset) = match flags & Rule::CFA_ABOVE {
-            0 => (cfa_offset.cast_unsigned(), ra_offset),
+            0 => (cfa_offset as u32, ra_offset),
             _ => (Self::both(cfa_offset, ra_offset)?, Rule::RA),
         };
 
@@ -107,7 +107,7 @@ impl Packed {
             usual
                 | u64::from(flags) << Self::FLAGS
                 | u64::from(cfa) << Self::SOURCE
-                | u64::from(short.cast_unsigned()) << Self::FP
+                | u64::from(short as u16) << Self::FP
                 | u64::from(cfa_offset) << Self::CFA,
         ))
     }
@@ -129,7 +129,7 @@ impl Packed {
             Self::USUAL
                 | u64::from(if from_sp { BY_SP } else { BY_FP }) << Self::SOURCE
                 | u64::from(fp_offset) << Self::FP
-                | u64::from(cfa_offset.cast_unsigned()) << Self::CFA,
+                | u64::from(cfa_offset as u32) << Self::CFA,
         ))
     }
 
