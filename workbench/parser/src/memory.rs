@@ -171,12 +171,12 @@ impl<'a> Memory<'a> {
             Behaviour::NoiseFrom(nth) if nth <= number => buf.fill_with(|| self.noise()),
             Behaviour::Flicker(one_in) => {
                 for byte in buf {
-                    if self.noise().is_multiple_of(one_in.max(1)) {
+                    if self.noise() % one_in.max(1) == 0 {
                         *byte = self.noise();
                     }
                 }
             }
-            Behaviour::Alternate(_) if self.noise().is_multiple_of(2) => {}
+            Behaviour::Alternate(_) if self.noise() % 2 == 0 => {}
             Behaviour::RewrittenAt(nth, _) if number < nth => {}
             Behaviour::Alternate(other) | Behaviour::RewrittenAt(_, other) => {
                 for (to, at) in buf.iter_mut().zip(offset as usize..) {

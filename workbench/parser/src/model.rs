@@ -122,7 +122,7 @@ pub(crate) fn object(
     for (place, bytes) in rest {
         assert_eq!(u128::from(*place), next);
         assert!(!bytes.is_empty() && bytes.len() <= 4 * entry_size);
-        assert!(bytes.len().is_multiple_of(entry_size));
+        assert!(bytes.len() % entry_size == 0);
         next += bytes.len() as u128;
         entries.extend(bytes.chunks(entry_size).map(Entry::new));
     }
