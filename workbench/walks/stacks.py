@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's stacks as perf prints them, and their checks.
 
-For compare in workbench/walks, workbench/libraries and workbench/stock.
+For compare in workbench/walks, workbench/libraries and workbench/stock, and for
+workbench/demo/report.
 """
 
 import bisect
