@@ -276,6 +276,14 @@ int proc_lines(pid_t pid, struct line *lines, int max);
 struct line *line_of(struct line *lines, int n, const struct unwind_table *table);
 
 /**
+ * state_of() - What the unwind_tables file of this process says of a table.
+ * @table: its ranges
+ *
+ * Return: the state; empty if it is not there
+ */
+const char *state_of(const struct unwind_table *table);
+
+/**
  * page_of() - Describe a page of a layout's text as a range of its own.
  * @layout: the layout
  * @page: which page

@@ -241,3 +241,11 @@ long batch_call(unsigned long operation, struct unwind_table *batch, unsigned lo
 {
 	return tables_call(operation, batch, count, sizeof(*batch));
 }
+
+const char *state_of(const struct unwind_table *table)
+{
+	static struct line lines[16];
+	struct line *line = line_of(lines, proc_lines(getpid(), lines, 16), table);
+
+	return line ? line->state : "";
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables of both formats for a text, and those of .eh_frame that mean no good.
+ * RACE_SECONDS says how long a table changes.
+ */
+#include "kselftest_harness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tables.h"
+#include "synth.h"
+#include "eh_frame.h"
+#include "synth_fixture.h"
+#include "changing.h"
+
+#define SWITCH		"/proc/sys/kernel/unwind_tables"
+/* What perf shows of a stack at most is not more than this. */
+#define MOST_FRAMES	510
+
+#define EXPECT_END(expected)	EXPECT_EQ(PERF_CALLCHAIN_END_##expected, self->synth.chain.end)
+
+/* --- Two tables --- */
+
+/*
+ * Make another table for the same text, of SFrame, which knows the first function.
+ * By it that is called by the second, by the other table by the third.
+ */
+static struct unwind_table add_sframe(struct _test_data_synth *self)
+{
+	struct synth *synth = &self->synth;
+	struct hand_table *table = (struct hand_table *)(synth->table + SYNTH_TABLE - PAGE);
+	struct unwind_table sframe = ranges(synth->text, SYNTH_TEXT, table, PAGE);
+
+	*table = table_for(table, synth->text);
+	table->index[0].size = FUNCTION_SIZE;
+	table->row_cfa = 16;
+	/* What .eh_frame has ends before. */
+	do_unregister(&synth->ranges);
+	synth->ranges.table_end = sframe.table_start;
+	do_register(&synth->ranges);
+
+	EH_CFI(NOP);
+	EH_CFI(DEF_CFA_OFFSET, 24);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	REGS.bp = 1;
+	WORD(0x00) = RETURN(2);
+	WORD(0x08) = RETURN(1);
+	WORD(0x20) = RETURN(2);
+	return sframe;
+}
+
+TEST_F(synth, sframe_is_asked_first)
+{
+	struct unwind_table sframe = add_sframe(self), all[4];
+
+	EXPECT_CALLERS(RETURN(2));
+	ASSERT_EQ(0, do_register(&sframe));
+	EXPECT_EQ(-EEXIST, do_register(&sframe));
+	EXPECT_EQ(-EEXIST, do_register(&self->synth.ranges));
+	/* The first function by the one, the others by the other. */
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_END(COMPLETE);
+
+	ASSERT_EQ(2, tables_list(all, ARRAY_SIZE(all)));
+	EXPECT_EQ(UNWIND_TABLE_SFRAME, all[0].format);
+	EXPECT_EQ(0, all[0].header);
+	EXPECT_TRUE(same_ranges(&sframe, &all[0]));
+	EXPECT_EQ(UNWIND_TABLE_EH_FRAME, all[1].format);
+	EXPECT_EQ(self->synth.ranges.header, all[1].header);
+	EXPECT_TRUE(same_ranges(&self->synth.ranges, &all[1]));
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(UNWIND_TABLE_GOOD, all[i].state);
+		EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, all[i].origin);
+	}
+
+	/* Each goes without the other. */
+	ASSERT_EQ(0, do_unregister(&sframe));
+	EXPECT_EQ(-ENOENT, do_unregister(&sframe));
+	EXPECT_CALLERS(RETURN(2));
+	ASSERT_EQ(0, do_register(&sframe));
+	ASSERT_EQ(0, do_unregister(&self->synth.ranges));
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO);
+	EXPECT_EQ(1, tables_count());
+}
+
+TEST_F(synth, one_is_unmapped)
+{
+	struct unwind_table sframe = add_sframe(self);
+	int status;
+	pid_t child;
+
+	ASSERT_EQ(0, do_register(&sframe));
+	ASSERT_EQ(0, madvise((void *)sframe.table_start, PAGE, MADV_DONTFORK));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		struct unwind_table all[2];
+
+		if (tables_list(all, ARRAY_SIZE(all)) != 1)
+			_exit(1);
+		_exit(all[0].format == UNWIND_TABLE_EH_FRAME ? 0 : 2);
+	}
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(2, tables_count());
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+
+	ASSERT_EQ(0, munmap((void *)sframe.table_start, PAGE));
+	EXPECT_EQ(1, tables_count());
+	EXPECT_EQ(-ENOENT, do_unregister(&sframe));
+	EXPECT_CALLERS(RETURN(2));
+	EXPECT_END(COMPLETE);
+	ASSERT_EQ(0, munmap((void *)self->synth.ranges.table_start, PAGE));
+	EXPECT_EQ(0, tables_count());
+	EXPECT_EQ(-ENOENT, do_unregister(&self->synth.ranges));
+}
+
+TEST_F(synth, malformed_table_disabled_alone)
+{
+	struct unwind_table sframe = add_sframe(self);
+
+	((struct hand_table *)sframe.table_start)->version = 2;
+	ASSERT_EQ(0, do_register(&sframe));
+	EXPECT_CALLERS(RETURN(2));
+	EXPECT_END(COMPLETE);
+	EXPECT_STREQ(VERSION_STATE, state_of(&sframe));
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
+
+	/* The other way round. */
+	((struct hand_table *)sframe.table_start)->version = 3;
+	ASSERT_EQ(0, do_update(&sframe));
+	eh_header(&self->synth)->version = 2;
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(MALFORMED);
+	EXPECT_STREQ("good", state_of(&sframe));
+	EXPECT_STREQ("disabled:version@0x80", state_of(&self->synth.ranges));
+}
+
+TEST_F(synth, sysctl_off)
+{
+	struct unwind_table sframe = add_sframe(self);
+	long was = read_number(SWITCH);
+	char text[24];
+	int error;
+
+	ASSERT_EQ(7, was);
+	error = write_string(SWITCH, "3");
+	if (error)
+		SKIP(return, "cannot write %s: errno %d", SWITCH, -error);
+	EXPECT_NO_CALLERS();
+	EXPECT_END(NO_INFO);
+	ASSERT_EQ(0, do_register(&sframe));
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO);
+	snprintf(text, sizeof(text), "%ld", was);
+	ASSERT_EQ(0, write_string(SWITCH, text));
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_END(COMPLETE);
+}
+
+/* --- Tables that mean no good --- */
+
+/* Break the table of one function, be sampled, and see what is said about it. */
+#define EXPECT_REFUSED(state, change) do {				\
+	struct eh_header *header = eh_header(&self->synth);		\
+	unsigned char *cie = self->synth.table;				\
+	struct eh_fde *fde;						\
+									\
+	EH_NO_RULES();							\
+	fde = EH_CFI(NOP, NOP, NOP, NOP, NOP, NOP, NOP, NOP, NOP, NOP, NOP); \
+	(void)header;							\
+	(void)cie;							\
+	(void)fde;							\
+	change;								\
+	EXPECT_NO_CALLERS();						\
+	EXPECT_END(MALFORMED);						\
+	EXPECT_STREQ(state, state_of(&self->synth.ranges));		\
+} while (0)
+
+TEST_F(synth, refused)
+{
+	WORD(0x00) = RETURN(1);
+	EXPECT_REFUSED("disabled:version@0x80", header->version = 2);
+	EXPECT_REFUSED("disabled:index-encoding@0x82", header->count_encoding = 0x04);
+	EXPECT_REFUSED("disabled:index-encoding@0x83", header->index_encoding = 0x33);
+	/* More than there can be: the table ends before. */
+	EXPECT_REFUSED("disabled:layout@0x84", header->count = -1);
+	EXPECT_REFUSED("disabled:layout@0x84", header->count = SYNTH_TABLE / 8);
+	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = SYNTH_TABLE);
+	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = -EH_HEADER - 1);
+	/* Lengths that wrap, or are of another kind. */
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 0xffffffff);
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 0xfffffff0);
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = SYNTH_TABLE);
+	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 3);
+	EXPECT_REFUSED("disabled:not-fde@0x28c", fde->length = 0);
+	EXPECT_REFUSED("disabled:not-fde@0x28c", fde->cie = 0);
+	/* CIEs that are not there, or none; and one that is its own FDE. */
+	EXPECT_REFUSED("disabled:cie-place@0x290", fde->cie = 0x291);
+	EXPECT_REFUSED("disabled:cie-place@0x290", fde->cie = -4);
+	EXPECT_REFUSED("disabled:not-cie@0x28c", fde->cie = 4);
+	EXPECT_REFUSED("disabled:length@0x0", memset(cie, 0xff, 4));
+	EXPECT_REFUSED("disabled:not-cie@0x0", cie[4] = 1);
+	EXPECT_REFUSED("disabled:start@0x294", fde->start++);
+	EXPECT_REFUSED("disabled:state@0x29d", fde->program[0] = 0x0b);
+	/* An operand behind the end, and numbers without one. */
+	EXPECT_REFUSED("disabled:record-end@0x2a8", fde->program[10] = DEF_CFA_OFFSET);
+	EXPECT_REFUSED("disabled:record-end@0x2a8",
+		       (fde->program[0] = DEF_CFA_OFFSET, memset(fde->program + 1, 0x80, 10)));
+}
+
+/* An index that is not sorted, where a search sees it. */
+TEST_F(synth, unsorted)
+{
+	struct eh_header *header = eh_header(&self->synth);
+
+	for (int i = 0; i < 8; i++)
+		EH_CFI(NOP);
+	header->index[4].start = header->index[0].start;
+	header->index[2].start = header->index[7].start;
+	WORD(0x00) = RETURN(1);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(0, strncmp("disabled:", state_of(&self->synth.ranges), 9));
+}
+
+/*
+ * The longest program that there is room for; frames of a word, all in it, and few of
+ * the same address, which would be looked up once.
+ */
+TEST_F(synth, the_longest_programs)
+{
+	static unsigned char program[SYNTH_TABLE - EH_FDES - PAGE];
+	unsigned long *stack = (unsigned long *)self->synth.stack;
+
+	/* Advances by nothing. */
+	memset(program, ADVANCE(0), sizeof(program));
+	EH_CFI(NOP);
+	eh_add(&self->synth, EH_CIE, program, sizeof(program));
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = synth_function(&self->synth, 1) + 1 + i % (FUNCTION_SIZE - 1);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(2, self->synth.chain.nr);
+	EXPECT_END(BUDGET);
+
+	/* With a shorter one it gets further, and another stack has as much as before. */
+	for (int i = 0; i < 2; i++) {
+		EH_NO_RULES();
+		EH_CFI(NOP);
+		eh_add(&self->synth, EH_CIE, program, 20000);
+		EXPECT_EQ(NULL, synth_sample(&self->synth));
+		EXPECT_LT(4, self->synth.chain.nr);
+		EXPECT_GT(32, self->synth.chain.nr);
+		EXPECT_END(BUDGET);
+	}
+	/* One that knows what these have found out gets further still, in the end to the end. */
+	for (unsigned int i = 0, last = self->synth.chain.nr; i < 32; i++) {
+		EXPECT_EQ(NULL, synth_sample_again(&self->synth));
+		if (self->synth.chain.end != PERF_CALLCHAIN_END_BUDGET)
+			break;
+		EXPECT_LT(last, self->synth.chain.nr);
+		last = self->synth.chain.nr;
+	}
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+	EXPECT_END(DEPTH);
+	EH_NO_RULES();
+	EH_CFI(NOP);
+	EH_CFI(NOP);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+	EXPECT_END(DEPTH);
+}
+
+TEST_F(synth, states_without_end)
+{
+	static unsigned char program[65536];
+
+	memset(program, REMEMBER, sizeof(program));
+	eh_add(&self->synth, EH_CIE, program, sizeof(program));
+	WORD(0x00) = RETURN(1);
+	EXPECT_NO_CALLERS();
+	EXPECT_END(RULE);
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
+}
+
+TEST_F_TIMEOUT(synth, a_table_that_changes, 600)
+{
+	struct changing changing = {
+		.synth = &self->synth, .frames = MOST_FRAMES, .len = EH_FDES + 128,
+		.header = EH_HEADER, .header_len = 8,
+	};
+	unsigned long *stack = (unsigned long *)self->synth.stack;
+
+	EH_CFI(NOP);
+	EH_CFI(NOP);
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = RETURN(1);
+	EXPECT_EQ(NULL, changing_sample(&changing));
+	EXPECT_LT(0, changing.whole);
+	EXPECT_LT(changing.whole, changing.samples);
+	EXPECT_LT(0, changing.writes);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+}
+
+/* --- The call --- */
+
+TEST_F(synth, headers_are_in_their_tables)
+{
+	struct unwind_table table = self->synth.ranges;
+
+	ASSERT_EQ(0, do_unregister(&table));
+	table.header = 0;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	table.header = table.table_start - 1;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	table.header = table.table_end;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	/* Its bytes are not looked at. */
+	table.header = table.table_end - 1;
+	self->synth.ranges.header = table.header;
+	EXPECT_EQ(0, do_register(&table));
+	EXPECT_NO_CALLERS();
+	EXPECT_STREQ("disabled:truncated@0x200000", state_of(&table));
+	ASSERT_EQ(0, do_unregister(&table));
+
+	table.format = UNWIND_TABLE_SFRAME;
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	table.header = 0;
+	EXPECT_EQ(0, do_register(&table));
+}
+
+TEST_HARNESS_MAIN
