@@ -24,6 +24,7 @@ help: ## list the targets
 # KDIR=         a kernel tree of your own to put the series on; it is only read
 # BASE=         the package whose kernel `check-base' takes (default: 7.2 and the newest)
 # COMMAND=      the command of `profile', a line for bash
+# PROFILE_SECONDS= how long that command may take (default: 3600)
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
 # UNWIND_CACHE= the directory for downloads (default: ~/.cache/linux-unwind-tables)

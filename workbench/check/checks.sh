@@ -31,12 +31,12 @@ part_host() {
 	part_tables
 	part_jit
 	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
-	check "no warnings in that build" no_warnings "$logs/build-series.log"
+	check "no warnings in the kernel's build" no_warnings "$logs/build-series.log"
 	check "tables of the vDSO" inside vdso_tables
 	check "no way to a panic in the kernel's object" inside no_panic
 	check "no warnings with W=1, clippy and sparse" inside lint
 	check "objects without Rust" inside without_rust
-	check "no warnings in that build" no_warnings "$logs/build-off.log"
+	check "no warnings in the build without Rust" no_warnings "$logs/build-off.log"
 	check "tests of mappings outside of the kernel" inside vma_tests
 }
 
@@ -98,7 +98,7 @@ no_warnings() { # LOG
 part_vm() {
 	check "kernel" "$WORKBENCH/vm/kernel" series || return
 	check "kselftests build" inside install_selftests || return
-	check "no warnings in that build" no_warnings "$logs/check-kselftests-build.log"
+	check "no warnings in the build of kselftests" no_warnings "$logs/check-kselftests-build.log"
 	check "guest: doctests of the kernel crate" doctests
 	check "guest: KUnit and kselftests" selftests series 2400
 	count_guest series
@@ -218,7 +218,7 @@ both_perfs() { # KERNEL PERCENT
 
 # In both programs at least 99 % of the stacks are complete, and below 10 % without tables.
 demonstration() {
-	"$WORKBENCH/demo/run" | tee "$logs/demo.report"
+	"$WORKBENCH/demo/run" | tee "$logs/demo.report" || return
 	awk '/^complete before:/ {
 		n++
 		bad += !(NF == 9 && $8 == "samples:" && $3 < 10 && $6 >= 99 && $9 >= 2000)
@@ -261,7 +261,7 @@ part_base() {
 part_other() {
 	check "the series applies" "$WORKBENCH/tree/assemble" || return
 	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
-	check "no warnings in that build" no_warnings "$logs/build-series.log"
+	check "no warnings in the kernel's build" no_warnings "$logs/build-series.log"
 	check "perf builds" "$WORKBENCH/perf/build"
 	check "kselftests build" inside install_selftests || return
 	check "guest: KUnit and kselftests" selftests series 2400
@@ -294,13 +294,14 @@ part_long() {
 		--override-timeout 3600 --test unwind_user:sframe_test
 	count_guest series
 	check "kernel without Rust builds" "$WORKBENCH/vm/kernel" off
-	check "no warnings in that build" no_warnings "$logs/build-off.log"
+	check "no warnings in the build without Rust" no_warnings "$logs/build-off.log"
 	# Frame pointers work as before, and stacks are taken at the right moment. Tests
 	# that need tables are skipped, or fail: this shows that they can fail.
 	DAMAGE_STEP=100 check "guest without tables: kselftests" selftests off 1200
 	count_guest off
 	DAMAGE_STEP=100 check "guest of the base: kselftests" selftests base 1200 \
-		--test unwind_user:frame_pointer_test --test unwind_user:moment_test
+		--test unwind_user:frame_pointer_test --test unwind_user:moment_test \
+		--test unwind_user:moment_wait_test --test unwind_user:moment_signal_test
 	count_guest base
 	check "guest: perf, old and new, on the base" both_perfs base 0
 	stock

@@ -403,14 +403,13 @@ build_commit() { # TREE NAME OPTION
 	fi
 }
 
-# The objects of the files that the series touches build at each commit (or at the named
-# ones) for two more architectures, if their configurations have these objects. At the
-# last commit, a whole kernel builds, too.
-every_commit_builds_elsewhere() { # [COMMIT...]
-	local tree=$BUILD/tree-elsewhere commit arch last
-	local commits=("$@")
+# The objects of the files that the series touches build at each commit for two more
+# architectures, if their configurations have these objects. At the last commit, a whole
+# kernel builds, too.
+every_commit_builds_elsewhere() {
+	local tree=$BUILD/tree-elsewhere commit arch last commits
 
-	[ $# -gt 0 ] || mapfile -t commits < <(git -C "$TREE" rev-list --reverse "$(base)..HEAD")
+	mapfile -t commits < <(git -C "$TREE" rev-list --reverse "$(base)..HEAD")
 	last=$(git -C "$TREE" rev-parse HEAD)
 	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
 	git -C "$tree" fetch --quiet "$TREE" HEAD
