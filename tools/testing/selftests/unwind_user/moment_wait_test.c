@@ -63,8 +63,19 @@ static void leave_for_ever_by_kill(void)
 	leave_by(__NR_kill, getpid(), SIGKILL, make_never());
 }
 
+static void exit_for_ever(void)
+{
+	leave_by(__NR_exit, 0, 0, make_never());
+}
+
+static void leave_for_ever_by_exit_of_a_thread(void)
+{
+	child_in_thread(exit_for_ever);
+	_exit(0);
+}
+
 /*
- * Let a child go that stops once more on its way out, with the work to take its
+ * Let a thread go that stops once more on its way out, with the work to take its
  * stack queued. Returns what it ended with, or -1 if it waits for ever.
  */
 static int end_traced(struct _test_data_moment *self, bool *stopped)
@@ -72,15 +83,15 @@ static int end_traced(struct _test_data_moment *self, bool *stopped)
 	int status, fd;
 
 	*stopped = false;
-	if (ptrace(PTRACE_SEIZE, self->pid, NULL, PTRACE_O_TRACEEXIT) || !child_go())
+	if (ptrace(PTRACE_SEIZE, self->tid, NULL, PTRACE_O_TRACEEXIT) || !child_go())
 		return -1;
 	for (int i = 0; i < PATIENCE * 100; i++, usleep(10000)) {
-		if (waitpid(self->pid, &status, WNOHANG) != self->pid)
+		if (waitpid(self->tid, &status, WNOHANG | __WALL) != self->tid)
 			continue;
 		if (!WIFSTOPPED(status))
 			return status;
 		*stopped |= status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8);
-		ptrace(PTRACE_CONT, self->pid, NULL, NULL);
+		ptrace(PTRACE_CONT, self->tid, NULL, NULL);
 	}
 	/* Nothing but this ends it. */
 	fd = syscall(__NR_pidfd_open, self->pid, 0);
@@ -127,6 +138,21 @@ TEST_F_TIMEOUT(moment, traced_killed_exit_does_not_wait, 4 * PATIENCE)
 	EXPECT_EQ(SIGKILL, end_traced(self, &stopped));
 	EXPECT_TRUE(stopped);
 	EXPECT_EQ(1, frames_of_stack(&self->one));
+}
+
+/* The rest of its process may end without a signal to it. */
+TEST_F_TIMEOUT(moment, traced_exit_of_a_thread_does_not_wait, 4 * PATIENCE)
+{
+	bool stopped;
+
+	ASSERT_TRUE(start_for_ever(self, leave_for_ever_by_exit_of_a_thread));
+	if (never->uffd < 0)
+		SKIP(return, "no userfaultfd; see config");
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit", self->tid, -1));
+	EXPECT_EQ(0, end_traced(self, &stopped));
+	EXPECT_TRUE(stopped);
+	EXPECT_EQ(1, frames_of_stack(&self->one));
+	EXPECT_EQ(0, end(self));
 }
 
 /* --- A probe, and memory that never comes --- */
