@@ -130,7 +130,7 @@ int unwind_tables_unregister(struct mm_struct *mm, struct unwind_table_info *inf
 long unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tables,
 			 unsigned long count, unsigned long size);
 
-/* What kernel/unwind/tables/tables.rs calls: */
+/* Called by Rust, in kernel/unwind/tables/: */
 void unwind_tables_disabled(const struct unwind_table_info *info);
 void unwind_tables_dropped(const struct unwind_table_info *info);
 void unwind_tables_discovered(const struct unwind_table_info *info);
@@ -141,7 +141,7 @@ int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
 			      const struct unwind_tables_part *parts, unsigned int nr);
 void unwind_tables_unlock_mapped(void);
 
-/* What it is called by, here and in kernel/unwind/tables/: */
+/* Called here, and by C in kernel/unwind/tables/: */
 struct unwind_tables_entry *
 __unwind_tables_prepare(struct mm_struct *mm, const struct unwind_table_info *info, bool update);
 int __unwind_tables_insert(struct mm_struct *mm, struct unwind_tables_entry *entry,
@@ -161,7 +161,7 @@ unsigned int __unwind_tables_touched(struct mm_struct *mm, unsigned long from,
 /* Removes a table of a text; with UNWIND_TABLE_ABSENT all that is known of the text. */
 void __unwind_tables_drop(struct mm_struct *mm, unsigned long text_start, unsigned int format);
 void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned long end);
-int __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
+void __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
 struct unwind_tables *__unwind_tables_make(struct mm_struct *mm);
 int __unwind_tables_lookup(unsigned long ip, struct unwind_tables_walk *walk);
@@ -249,7 +249,7 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 }
 
 /**
- * unwind_tables_is_nothing - Whether an address is in text known to have no table
+ * unwind_tables_is_nothing - Whether an address is in text that is not asked for again
  * @walk: What all lookups of the stack share
  * @ip:	  The address
  *
@@ -471,11 +471,6 @@ static inline long unwind_tables_prctl(unsigned long operation,
 				       unsigned long count, unsigned long size)
 {
 	return -EINVAL;
-}
-
-static inline bool unwind_tables_registered(const struct mm_struct *mm)
-{
-	return false;
 }
 
 static inline bool unwind_tables_on(void)

@@ -8,10 +8,11 @@
 use pin_init::init_zeroed;
 
 use kernel::{
-    alloc::Flags,
     bindings,
     prelude::*, //
 };
+
+use crate::registry::walk_flags;
 
 /// From one generation to the next: odd, so that none comes again before all 2^64 were there, and
 /// so that the generations that an address space has are far apart.
@@ -25,6 +26,6 @@ pub(crate) type Cache = [bindings::unwind_tables_slot; SLOTS];
 static_assert!(size_of::<Cache>() == 8192);
 
 /// Makes an empty cache.
-pub(crate) fn new(flags: Flags) -> Result<KBox<Cache>> {
-    KBox::init(init_zeroed(), flags)
+pub(crate) fn new() -> Result<KBox<Cache>> {
+    KBox::init(init_zeroed(), walk_flags())
 }

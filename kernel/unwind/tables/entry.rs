@@ -61,9 +61,9 @@ struct Long<T: Value> {
 
 // Beside the trees' nodes, this is all that a section costs, with one table or two, and a table
 // that is used.
-const _: () = assert!(size_of::<Counted<Entry<Section>>>() <= 64);
-const _: () = assert!(size_of::<Counted<Long<Section>>>() <= 96);
-const _: () = assert!(size_of::<Counted<Entry<Judged>>>() <= 64);
+static_assert!(size_of::<Counted<Entry<Section>>>() <= 64);
+static_assert!(size_of::<Counted<Long<Section>>>() <= 96);
+static_assert!(size_of::<Counted<Entry<Judged>>>() <= 64);
 
 impl<T: Value> Entry<T> {
     /// Makes an entry, to be given to a tree.

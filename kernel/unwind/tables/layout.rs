@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A rule is what the walker applies, as it is: C and Rust must mean the same by each byte.
+//! C applies a rule as Rust has written it: both must mean the same by each byte.
 
 use core::mem::offset_of;
 
@@ -79,6 +79,7 @@ static_assert!(
 static_assert!(Budget::PLACES[0] == 0);
 static_assert!(offset_of!(Walk, budget) + Budget::PLACES[1] == offset_of!(Walk, lookup_budget));
 static_assert!(align_of::<Budget>() == align_of::<u32>());
+static_assert!(size_of::<Budget>() == 2 * size_of::<u32>());
 static_assert!(
     bindings::UNWIND_TABLES_LOOKUP_BUDGET == bindings::UNWIND_TABLES_BUDGET / Budget::LOOKUPS
 );

@@ -2,8 +2,8 @@
 /*
  * Unwind tables of user space: what is mapped where.
  *
- * For registry/discover.rs, which reads what is found here and nothing else, and for
- * register.c. No file is opened, and no reference to one is kept.
+ * registry/discover.rs reads only what is found here, and register.c checks mappings.
+ * No file is opened, and no reference to one is kept.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>

@@ -125,7 +125,8 @@ int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *i
  *	  filled in
  *
  * Context: Process context, may sleep. @mm must have users.
- * Return: 0, or -ENOENT if no such text has a table of this format.
+ * Return: 0; -ENOENT if no such text has a table of this format; -EINVAL if the format
+ *	   is unknown.
  */
 int unwind_tables_unregister(struct mm_struct *mm, struct unwind_table_info *info)
 {

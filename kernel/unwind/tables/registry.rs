@@ -322,9 +322,8 @@ impl Registry {
             ARef::from(locked.set())
         };
         let room = rcu::DropRoom::new(flags)?;
-        // SAFETY: A set is written to only as long as it has one reference. `shared` was made under
-        // the lock, beside the registry's, so this one has two as long as the registry has it; and
-        // when the registry replaces it, its reference stays until readers are done.
+        // SAFETY: A registry writes to a set only while it has the only reference. `shared` is
+        // another one, which was made under the lock, and stays until the copy is made.
         let copy = unsafe { shared.copy(flags) }?;
         let mut locked = self.lock();
 
@@ -430,7 +429,8 @@ impl Registry {
 impl PinnedDrop for Registry {
     fn drop(self: Pin<&mut Self>) {
         if let Some(cache) = NonNull::new(self.cache.load(Relaxed)) {
-            // SAFETY: By the type invariants; who walks is a user of the address space.
+            // SAFETY: By the type invariants, it was made by `KBox`. Nobody uses it any more: only
+            // users of the address space walk.
             drop(unsafe { KBox::from_raw(cache.as_ptr()) });
         }
     }

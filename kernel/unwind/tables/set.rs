@@ -34,7 +34,7 @@ use crate::{
 /// Sections by their text.
 ///
 /// Registries that are copies of each other share one. It is changed only as long as a single
-/// registry has it: see [`Owned`].
+/// registry has it: see [`Owned`]. So this is no `Arc`, which cannot tell.
 ///
 /// # Invariants
 ///
@@ -217,7 +217,7 @@ impl<'a> Owned<'a> {
         let (first, last) = (section.text_start, section.text_last());
 
         self.tree().add(first, last, entry, flags)?;
-        self.count(&section).update(1);
+        self.count(&section).add(1, Relaxed);
         self.widen(&section);
         Ok(())
     }
@@ -234,7 +234,8 @@ impl<'a> Owned<'a> {
         let gone = self
             .tree()
             .join(first, last, entry, Section::is_absent, flags)?;
-        self.count(&section).update(1usize.wrapping_sub(gone));
+        // Modulo 2^64, as all that is atomic.
+        self.count(&section).add(1usize.wrapping_sub(gone), Relaxed);
         Ok(())
     }
 
@@ -255,17 +256,17 @@ impl<'a> Owned<'a> {
     /// Removes a section, if it is there. It cannot fail.
     pub(crate) fn remove(&mut self, section: &Section) {
         if self.tree().erase(section.text_start) {
-            self.count(section).update(1usize.wrapping_neg());
+            self.count(section).add(1usize.wrapping_neg(), Relaxed);
         }
     }
 
     /// Where sections like `section` are counted.
-    fn count(&self, section: &Section) -> Count<'_> {
-        Count(if section.is_absent() {
+    fn count(&self, section: &Section) -> &Atomic<usize> {
+        if section.is_absent() {
             &self.0.absent
         } else {
             &self.0.len
-        })
+        }
     }
 
     /// The tree, to be written to.
@@ -287,16 +288,5 @@ impl<'a> Owned<'a> {
             set.tables_end.store(end, Relaxed);
         }
         set.tables_reach.store(reach, Relaxed);
-    }
-}
-
-/// A number that only the owner of a set changes.
-struct Count<'a>(&'a Atomic<usize>);
-
-impl Count<'_> {
-    /// Adds `change`, modulo 2^64.
-    fn update(&self, change: usize) {
-        self.0
-            .store(self.0.load(Relaxed).wrapping_add(change), Relaxed);
     }
 }

@@ -48,6 +48,7 @@ use core::mem::ManuallyDrop;
 
 use kernel::{
     bindings,
+    error::from_result,
     prelude::*,
     types::ForeignOwnable, //
 };
@@ -104,12 +105,6 @@ unsafe fn put(frame: *mut bindings::unwind_user_frame, rule: Result<Rule, parse:
         }
         Err(error) => Error::from(error).to_errno(),
     }
-}
-
-/// The errno that C is told.
-#[inline]
-fn errno(result: Result) -> c_int {
-    result.map_or_else(|error| error.to_errno(), |()| 0)
 }
 
 impl Found {
@@ -181,7 +176,7 @@ impl Found {
         }
     }
 
-    /// Puts all that into the places that C has for it. Says how many are used.
+    /// Writes one info for each table, or one for a text without a table. Returns how many.
     ///
     /// # Safety
     ///
@@ -283,7 +278,7 @@ pub unsafe extern "C" fn __unwind_tables_prepare(
 #[export]
 pub unsafe extern "C" fn __unwind_tables_put(entry: *mut bindings::unwind_tables_entry) {
     // SAFETY: The caller gives up this reference, which is from `__unwind_tables_prepare()`.
-    drop(unsafe { EntryRef::<Section>::try_from_foreign(entry.cast()) });
+    drop(unsafe { EntryRef::<Section>::from_foreign(entry.cast()) });
 }
 
 /// Another reference to an entry that [`__unwind_tables_prepare`] made.
@@ -303,7 +298,8 @@ unsafe fn another(entry: *mut bindings::unwind_tables_entry) -> EntryRef<Section
 ///
 /// # Safety
 ///
-/// `mm` must be what `entry` was prepared for, and keep its users until this returns.
+/// `mm` must be what `entry` was prepared for, and keep its users until this returns. The caller
+/// must have a reference to `entry`.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_insert(
     mm: *mut bindings::mm_struct,
@@ -313,11 +309,10 @@ pub unsafe extern "C" fn __unwind_tables_insert(
     // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
     let (registry, entry) = unsafe { (Registry::get(mm), another(entry)) };
 
-    errno(
-        registry
-            .ok_or(ENOENT)
-            .and_then(|registry| registry.insert(entry, most as usize)),
-    )
+    from_result(|| {
+        registry.ok_or(ENOENT)?.insert(entry, most as usize)?;
+        Ok(0)
+    })
 }
 
 /// Replaces a table of a section by what was prepared: see `unwind_tables_update()` in the C
@@ -334,11 +329,10 @@ pub unsafe extern "C" fn __unwind_tables_replace(
     // SAFETY: `mm` keeps its users, and the caller has a reference to `entry`.
     let (registry, entry) = unsafe { (Registry::get(mm), another(entry)) };
 
-    errno(
-        registry
-            .ok_or(ENOENT)
-            .and_then(|registry| registry.replace(entry)),
-    )
+    from_result(|| {
+        registry.ok_or(ENOENT)?.replace(entry)?;
+        Ok(0)
+    })
 }
 
 /// Removes a table, of the format that `info` says: see `unwind_tables_unregister()` in the C
@@ -368,11 +362,14 @@ pub unsafe extern "C" fn __unwind_tables_remove(
             .info(format)
     });
 
-    errno(removed.ok_or(ENOENT).map(|removed| *info = removed))
+    from_result(|| {
+        *info = removed.ok_or(ENOENT)?;
+        Ok(0)
+    })
 }
 
-/// Removes the table with the number `format` of the section with this text, or that section,
-/// whatever it has, if that is no format: see `unwind_tables_forget()` in the C header.
+/// Removes the table of `format` from the section whose text holds `text_start`. If `format` is no
+/// format, it removes the section: see `unwind_tables_forget()` in the C header.
 ///
 /// # Safety
 ///
@@ -477,7 +474,7 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     // SAFETY: `walk` is valid, its `recent` from the last call or without a generation.
     let mut walk = unsafe { Walk::from_raw(walk) };
 
-    errno(registry.rule(ip, &mut walk))
+    from_result(|| registry.rule(ip, &mut walk).map(|()| 0))
 }
 
 /// Puts a rule into `frame` that was remembered in a word: see `unwind_tables_lookup()` in the C
@@ -588,9 +585,10 @@ pub unsafe extern "C" fn unwind_tables_set_vdso(image: *const c_void, len: usize
 pub unsafe extern "C" fn __unwind_tables_dup(
     mm: *mut bindings::mm_struct,
     old: *mut bindings::mm_struct,
-) -> c_int {
+) {
+    // Without memory, there are no tables in `mm`.
     // SAFETY: `old` keeps its users, and nobody else uses `mm`.
-    errno(unsafe { Registry::duplicate(mm, old) })
+    let _ = unsafe { Registry::duplicate(mm, old) };
 }
 
 /// Frees a registry: see `unwind_tables_exit()` in the C header.

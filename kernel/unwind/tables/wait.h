@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads of user memory that may wait for it, so many for a stack.
+ * A stack has a limited number of reads that may wait for user memory.
  */
 #ifndef _UNWIND_TABLES_WAIT_H
 #define _UNWIND_TABLES_WAIT_H

@@ -3,8 +3,12 @@
 //! Maple trees that are read under RCU.
 
 use core::{
+    cell::UnsafeCell,
     marker::PhantomData,
-    mem::needs_drop,
+    mem::{
+        needs_drop,
+        ManuallyDrop, //
+    },
     ops::{
         RangeBounds,
         RangeInclusive, //
@@ -26,7 +30,10 @@ use crate::{
             Guard, //
         },
     },
-    types::Opaque, //
+    types::{
+        ForeignOwnable,
+        Opaque, //
+    }, //
 };
 
 use super::{
@@ -120,7 +127,8 @@ pub use writer::RcuMapleWriter;
 pub struct RcuMapleTree<T: ForeignOwnableRcu> {
     #[pin]
     tree: Opaque<bindings::maple_tree>,
-    _p: PhantomData<T>,
+    // Invariant in `T`: a writer, which has a shared reference, takes values.
+    _p: PhantomData<UnsafeCell<T>>,
 }
 
 // SAFETY: A maple tree may be used and destroyed by any thread, if its values may.
@@ -171,8 +179,8 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
         (!value.is_null()).then(|| unsafe { Self::borrow(value) })
     }
 
-    /// Loads the value at an index, if there is one, and the range of indexes around this one that
-    /// have the same value, or none.
+    /// Loads the value at an index, and the range that it was stored at; or no value, and the range
+    /// around the index that has none.
     ///
     /// # Examples
     ///
@@ -367,9 +375,10 @@ where
 
                 // SAFETY: Nobody else sees `tree`.
                 for (_, value) in unsafe { raw_iter(tree, ..) } {
-                    // SAFETY: It is a value of `self` as well, which owns a reference; and a
-                    // foreign-owned `ARef<T>` is a pointer to `T`.
-                    unsafe { &*value.cast::<T>() }.inc_ref();
+                    // SAFETY: It is a value of `self` as well, whose reference is not dropped here.
+                    let value = ManuallyDrop::new(unsafe { ARef::<T>::from_foreign(value) });
+                    // The tree owns this one.
+                    let _ = ARef::into_raw((*value).clone());
                 }
                 Ok::<(), Error>(())
             }),

@@ -100,7 +100,7 @@ impl Registry {
         Err(Error::Fault)
     }
 
-    /// The same, once; none if something has changed meanwhile.
+    /// Looks for the tables once. Returns none if something has changed meanwhile.
     fn try_discover(
         &self,
         pc: usize,

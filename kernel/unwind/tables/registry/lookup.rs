@@ -141,7 +141,7 @@ impl Registry {
         if !self.cache.load(Relaxed).is_null() || walk.lacks_memory() {
             return;
         }
-        let Ok(new) = cache::new(walk_flags()) else {
+        let Ok(new) = cache::new() else {
             walk.set_lacks_memory();
             return;
         };
@@ -262,7 +262,7 @@ impl Registry {
         Err(Error::NotFound)
     }
 
-    /// The same for the rule of a register.
+    /// Asks the table of one format for the rule of a register.
     fn ask_of(
         &self,
         register: u32,
@@ -325,7 +325,7 @@ impl Registry {
         self.examine_table(format, walk)
     }
 
-    /// Finds out about that table: reads its header if nothing is known.
+    /// Reads the header of the last section's table, unless there is a verdict on it.
     #[inline(never)]
     fn examine_table(&self, format: Format, walk: &mut Walk<'_>) -> Result<(), Error> {
         let Lookups {

@@ -3,6 +3,7 @@
 //! Pointers that are read under RCU.
 
 use core::{
+    cell::UnsafeCell,
     marker::PhantomData,
     mem::ManuallyDrop,
     ptr::NonNull, //
@@ -78,7 +79,8 @@ use super::{
 /// ```
 pub struct Pointer<P: ForeignOwnable> {
     ptr: Atomic<*mut c_void>,
-    _p: PhantomData<P>,
+    // Invariant in `P`: `replace()` takes one through a shared reference.
+    _p: PhantomData<UnsafeCell<P>>,
 }
 
 // SAFETY: This owns a `P`.
@@ -150,7 +152,8 @@ impl<P: ForeignOwnable> Drop for Pointer<P> {
 /// What a [`Pointer`] was before it was replaced. Those who read it may still have it borrowed.
 ///
 /// When this is dropped, it waits for an RCU grace period first, and so may sleep. Those who cannot
-/// sleep, or do not want to, use [`Retired::drop_later`].
+/// sleep, or do not want to, use [`Retired::drop_later`]. It must not be dropped in an RCU read-side
+/// critical section.
 ///
 /// # Invariants
 ///

@@ -12,6 +12,9 @@ err=0
 dir=$(mktemp -d /tmp/__perf_test.ends.XXXXX)
 perfdata=${dir}/perf.data
 
+# Whatever the user has configured.
+export PERF_CONFIG=/dev/null
+
 cleanup() {
 	rm -rf "${dir}"
 	trap - EXIT TERM INT
@@ -169,6 +172,22 @@ do
 		perf report -i - --stats --stdio 2> /dev/null |
 		sed -n '/^Deferred stacks:$/,$p' |
 		expect "Summary behind perf inject ${how}" "${dir}/expected"
+done
+
+# The outermost frames of a long stack are alone in an object.
+{
+	printf '2 -'
+	printf ' 4000%02x' {1..150}
+	printf ' 7f0000000010\n'
+} | "${PYTHON}" "${shelldir}"/lib/deferred_stacks.py > "${dir}/long.data"
+echo "ends in libfoo.so: 1" > "${dir}/expected"
+for how in "" -b --mmap2-buildids
+do
+	# shellcheck disable=SC2086 # it may be no argument
+	perf inject ${how} -i "${dir}/long.data" -o - 2> /dev/null |
+		perf report -i - --stats --stdio 2> /dev/null |
+		sed -nE 's/^ *(ends in .*): +([0-9]+) .*/\1: \2/p' |
+		expect "Long stack behind perf inject ${how}" "${dir}/expected"
 done
 
 # The records of stacks, if they are not merged with samples.

@@ -9,6 +9,9 @@ dir=$(mktemp -d /tmp/__perf_test.deferred.XXXXX)
 perfdata=${dir}/perf.data
 stats=${dir}/stats
 
+# Whatever the user has configured.
+export PERF_CONFIG=/dev/null
+
 cleanup() {
 	rm -rf "${dir}"
 	trap - EXIT TERM INT
