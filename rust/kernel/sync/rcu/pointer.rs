@@ -152,8 +152,8 @@ impl<P: ForeignOwnable> Drop for Pointer<P> {
 /// What a [`Pointer`] was before it was replaced. Those who read it may still have it borrowed.
 ///
 /// When this is dropped, it waits for an RCU grace period first, and so may sleep. Those who cannot
-/// sleep, or do not want to, use [`Retired::drop_later`]. It must not be dropped in an RCU read-side
-/// critical section.
+/// sleep, or do not want to, use [`Retired::drop_later`]. It must not be dropped in an RCU
+/// read-side critical section.
 ///
 /// # Invariants
 ///
