@@ -135,6 +135,16 @@ impl<'a> Program<'a> {
                         self.set_cfa_offset(i32::try_from(offset).ok());
                         continue;
                     }
+                    REMEMBER_STATE => {
+                        cursor.spend(STEP)?;
+                        self.remember()?;
+                        continue;
+                    }
+                    RESTORE_STATE => {
+                        cursor.spend(STEP)?;
+                        self.restore_state(cursor.position())?;
+                        continue;
+                    }
                     _ => {
                         self.step(cursor, code)?;
                         continue;
@@ -172,8 +182,6 @@ impl<'a> Program<'a> {
     ) -> Result<(), Error> {
         cursor.spend(STEP)?;
         match code {
-            REMEMBER_STATE => self.remember()?,
-            RESTORE_STATE => self.restore_state(cursor.position())?,
             DEF_CFA_OFFSET_SF => {
                 let offset = self.factored(cursor.sleb()?);
                 self.set_cfa_offset(offset);

@@ -52,6 +52,9 @@ fn every_length() {
     }
 }
 
+const REMEMBER_STATE: u8 = 0x0a;
+const RESTORE_STATE: u8 = 0x0b;
+
 /// The budget ends the lookup in a very long record.
 #[test]
 fn a_long_program() {
@@ -76,6 +79,17 @@ fn a_long_program() {
         most = len;
     }
     assert!((24_000..26_000).contains(&most), "{most} bytes");
+
+    // To remember a state and to restore it costs two more units each, wherever a block ends.
+    bytes[0x9c..0xa0].copy_from_slice(&(16u32 + 1025).to_le_bytes());
+    let spent = |bytes: &[u8]| lookup(table, &Memory::new(bytes), 0x40_1000, ENOUGH).spent;
+    let nops = spent(&bytes);
+    let program = &mut bytes[0xad..0xa0 + 16 + 1025];
+    for (nth, code) in program.iter_mut().enumerate() {
+        *code = if nth % 2 == 0 { REMEMBER_STATE } else { RESTORE_STATE };
+    }
+    let codes = program.len() as u32;
+    assert_eq!(spent(&bytes), nops + 2 * codes);
 }
 
 proptest! {
