@@ -234,7 +234,7 @@ impl<'a> Owned<'a> {
         let gone = self
             .tree()
             .join(first, last, entry, Section::is_absent, flags)?;
-        // Modulo 2^64, as all that is atomic.
+        // This wraps if more than one has gone, as atomic numbers may.
         self.count(&section).add(1usize.wrapping_sub(gone), Relaxed);
         Ok(())
     }

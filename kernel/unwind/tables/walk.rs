@@ -44,8 +44,8 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// `raw` must be valid for reading and writing while the result exists, and nothing else may
-    /// use it. It must be from `unwind_tables_start()`; the generation of its `recent` must be
-    /// zero, or `recent` what the last call left.
+    /// use it. It must be from `unwind_tables_start()`, and its `nothing` be set; the generation of
+    /// its `recent` must be zero, or `recent` what the last call left.
     #[inline(always)]
     pub(crate) unsafe fn from_raw(raw: *mut bindings::unwind_tables_walk) -> Self {
         // INVARIANT: By the requirements of this function.
