@@ -141,7 +141,7 @@ unwind_user_read_across(struct unwind_user_state *state,
 }
 
 /*
- * Go to the caller's frame by a rule, or leave everything as it is. The CFA is
+ * Go to the caller's frame by a rule, or leave the frame as it is. The CFA is
  * @cfa_above above where the rule says, if it is in memory.
  */
 int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_frame *frame,

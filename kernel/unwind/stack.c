@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 #include <linux/unwind_tables.h>
 #include <linux/unwind_user.h>
+#include <linux/userfaultfd_k.h>
 
 #include "user.h"
 
@@ -54,17 +55,22 @@ void unwind_user_find_stack(struct unwind_user_state *state)
 	mmap_read_unlock(mm);
 }
 
-/* A stack may be in several mappings, for instance if part of it was locked. */
+/*
+ * A stack may be in several mappings, for instance if part of it was locked. Not
+ * across a guard, behind which there is another stack, nor into the memory of a
+ * file that happens to be mapped next to the stack.
+ */
 bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa)
 {
-	struct vm_area_struct *vma;
+	struct vm_area_struct *last, *vma;
 	bool extends;
 
 	if (!state->stack_end || mmap_read_lock_killable(current->mm))
 		return false;
+	last = vma_lookup(current->mm, state->stack_end - 1);
 	vma = vma_lookup(current->mm, state->stack_end);
-	/* Not across a guard, behind which there is another stack. */
-	extends = vma && unwind_user_is_memory(vma) && (vma->vm_flags & VM_READ) &&
+	extends = last && vma && vma->vm_file == last->vm_file &&
+		  unwind_user_is_memory(vma) && (vma->vm_flags & VM_READ) &&
 		  cfa <= vma->vm_end;
 	if (extends)
 		state->stack_end = vma->vm_end;
@@ -101,8 +107,8 @@ bool unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr
 
 /*
  * Whether another stack may be in a mapping: a frame that claims so is a guess,
- * which must not wait for files, read what is not for the program to write, or
- * let the mapping grow.
+ * which must not wait for files, nor for what this task may have to provide
+ * itself, read what is not for the program to write, or let the mapping grow.
  */
 static bool unwind_user_use_other_stack(struct unwind_user_state *state,
 					const struct vm_area_struct *vma)
@@ -110,7 +116,7 @@ static bool unwind_user_use_other_stack(struct unwind_user_state *state,
 	const vm_flags_t needed = VM_READ | VM_WRITE;
 
 	if (!vma_is_anonymous(vma) || (vma->vm_flags & needed) != needed ||
-	    !unwind_user_is_memory(vma))
+	    !unwind_user_is_memory(vma) || userfaultfd_armed(vma))
 		return false;
 	state->stack_start = vma->vm_start;
 	state->stack_end = vma->vm_end;

@@ -30,7 +30,7 @@ static inline int unwind_user_read(const struct unwind_user_state *state, unsign
 	if (addr < state->stack_start || addr >= state->stack_end ||
 	    state->stack_end - addr < state->ws)
 		return -EINVAL;
-#ifdef CONFIG_COMPAT
+#ifdef CONFIG_64BIT
 	if (state->ws == sizeof(int)) {
 		unsigned int data;
 		int ret = get_user(data, (unsigned int __user *)addr);

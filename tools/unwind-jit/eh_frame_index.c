@@ -152,6 +152,8 @@ static uint8_t function_encoding(struct cursor *cursor)
 			take(cursor, 1);
 			break;
 		case 'S':
+		case 'B':
+		case 'G':
 			break;
 		default:
 			cursor->bad = true;

@@ -88,7 +88,8 @@ impl<T: Value> Entry<T> {
     pub(crate) fn value(&self) -> T {
         let long = core::ptr::from_ref(self).cast::<Long<T>>();
         // SAFETY: By the type invariants this is the first field of a `Long` then. References to
-        // entries are made from the pointer to all that was allocated, and nobody writes there.
+        // entries are made from the pointer to all that was allocated, and nobody writes there. The
+        // tail is beyond the reference, which Tree Borrows allows, and Stacked Borrows would not.
         let tail = T::has_tail(self.head).then(|| unsafe { (*long).tail });
 
         T::join(self.head, tail)

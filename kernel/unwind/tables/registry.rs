@@ -162,6 +162,16 @@ impl Registry {
         Some(self.found(section, &rcu))
     }
 
+    /// Whether a section with a table has a byte of its text in `start..end`.
+    fn has_table_in(&self, start: usize, end: usize) -> bool {
+        let rcu = rcu::read_lock();
+        let has_table = |section: &Section| !section.is_absent();
+
+        self.set(&rcu)
+            .first_in(start, end, has_table, &rcu)
+            .is_some()
+    }
+
     /// Whether somebody has registered what has a byte of the text of `new`, and not just another
     /// format for the same text.
     fn is_taken(&self, new: &Section) -> bool {
@@ -238,7 +248,8 @@ impl Registry {
 
             return locked.replace(&old, entry);
         }
-        if self.len() >= most {
+        // A table that was only found makes room for this one.
+        if self.len() >= most && (is_taken || !self.has_table_in(start, end)) {
             return Err(ENOSPC);
         }
         if is_taken {

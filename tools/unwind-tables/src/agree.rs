@@ -4,8 +4,7 @@
 
 use crate::arch::Arch;
 use crate::cfi::{self, Expected, Said};
-use crate::parse::eh_frame::Unsupported;
-use crate::parse::{Error, Register, Rule, Value};
+use crate::parse::{Error, Register, Rule, Unsupported, Value};
 
 /// What kind of answer it is that the kernel's reader gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,13 +26,6 @@ impl Reader for Bytes<'_> {
     }
 }
 
-impl Bytes<'_> {
-    /// Whether there is a control word of four bytes that names register 536870911.
-    pub fn has_bad_register(&self, offset: u32) -> bool {
-        self.read_array(offset.into()) == Ok(0xffff_fffb_u32.to_le_bytes())
-    }
-}
-
 /// Where a table is, or why the kernel has none.
 pub enum Found<'a> {
     Table {

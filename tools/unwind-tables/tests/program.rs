@@ -126,9 +126,9 @@ fn a_refusal_has_a_reason_and_an_offset() {
             rows_at - 1,
         ),
         (
-            change(rows_at + 3, 0),
-            "row 1: rows not in ascending order",
-            rows_at + 3,
+            change(rows_at + 6, 0),
+            "row 2: rows not in ascending order",
+            rows_at + 6,
         ),
         (
             change(rows_at + 4, 0x83),
@@ -136,7 +136,7 @@ fn a_refusal_has_a_reason_and_an_offset() {
             rows_at + 4,
         ),
         (
-            change(rows_at + 6, 6),
+            change(rows_at + 6, 7),
             "row 2: row starts beyond its function",
             rows_at + 6,
         ),

@@ -6,7 +6,9 @@
 use crate::memory::{Memory, Recorder};
 use crate::model;
 use crate::parse::elf::{Object, Segment, Target};
-use crate::parse::{Arch, Budget, Error, Malformed, Register, Rule, Value, eh_frame, elf, sframe};
+use crate::parse::{
+    Arch, Budget, Error, Malformed, Register, Rule, Unsupported, Value, eh_frame, elf, sframe,
+};
 
 /// The largest cost of the search for a function: one search, and 8 more for functions that share
 /// its start.
@@ -106,7 +108,7 @@ fn check_result<A: Arch>(
     match *result {
         Ok(found) => rule::<A>(found, in_register),
         Err(Error::Malformed(error)) => malformed(error, memory.len()),
-        Err(Error::Unsupported(cause)) => assert!(eh_frame::Unsupported::ALL.contains(&cause)),
+        Err(Error::Unsupported(cause)) => assert!(Unsupported::ALL.contains(&cause)),
         Err(Error::Budget) => assert_eq!(budget.left(), 0, "a budget was not used up"),
         Err(Error::NotFound | Error::Fault) => {}
     }

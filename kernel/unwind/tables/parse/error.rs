@@ -5,6 +5,7 @@
 use core::ffi::CStr;
 
 use super::{
+    codes::codes,
     eh_frame,
     reader::Fault,
     sframe, //
@@ -20,9 +21,45 @@ pub(crate) enum Error {
     /// The table contradicts its format; it will never be good.
     Malformed(Malformed),
     /// The table says something about this address that is not supported; at others it may not.
-    Unsupported(eh_frame::Unsupported),
+    Unsupported(Unsupported),
     /// The caller's [`Budget`](super::Budget) is used up.
     Budget,
+}
+
+codes! {
+    /// Something that a format has and its reader does not, so that a row comes to no rule.
+    ///
+    /// It says nothing about the rest of the table.
+    pub(crate) enum Unsupported;
+
+    /// A register that a rule needs and cannot name.
+    Register = 1, c"register": "register",
+    /// A version of a CIE other than 1 and 3.
+    CieVersion = 2, c"cie-version": "version of a CIE",
+    /// A letter of a CIE's augmentation.
+    Augmentation = 3, c"augmentation": "augmentation of a CIE",
+    /// The encoding of a pointer.
+    Encoding = 4, c"pointer-encoding": "encoding of a pointer",
+    /// The register that a CIE has return addresses in.
+    ReturnRegister = 5, c"return-register": "register of the return address",
+    /// An instruction.
+    Instruction = 6, c"instruction": "instruction",
+    /// More states remembered than there is room for.
+    Depth = 7, c"depth": "states remembered within each other",
+    /// An offset of more than 31 bits.
+    Offset = 8, c"offset": "offset",
+    /// An expression.
+    Expression = 9, c"expression": "expression",
+    /// The caller's stack pointer is not the CFA.
+    StackPointer = 10, c"stack-pointer": "stack pointer that is not the CFA",
+    /// No return address.
+    ReturnAddress = 11, c"return-address": "no return address",
+    /// The caller's frame pointer cannot be recovered.
+    FramePointer = 12, c"frame-pointer": "frame pointer that is lost",
+    /// The CFA is not said, or said in parts that do not fit.
+    Cfa = 13, c"cfa": "CFA that is not whole",
+    /// A way to sign return addresses.
+    Signed = 14, c"signed": "signed return address",
 }
 
 /// What contradicts the format, and where.
@@ -74,6 +111,12 @@ impl Reason {
             Self::SFrame(reason) => reason.text(),
             Self::EhFrame(reason) => reason.text(),
         }
+    }
+}
+
+impl From<Unsupported> for Error {
+    fn from(unsupported: Unsupported) -> Self {
+        Self::Unsupported(unsupported)
     }
 }
 

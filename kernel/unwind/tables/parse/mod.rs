@@ -43,7 +43,8 @@ pub(crate) use array::{
 pub(crate) use error::{
     Error,
     Malformed,
-    Reason, //
+    Reason,
+    Unsupported, //
 };
 pub(crate) use packed::{
     Packed,

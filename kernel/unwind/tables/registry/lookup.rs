@@ -60,7 +60,9 @@ pub(crate) fn walk_flags() -> Flags {
 /// How a walk allocates while it holds the lock: fork() and munmap() take that inside the mmap
 /// lock, and must not wait for the reclaim of memory that a profiler causes.
 pub(super) fn locked_walk_flags() -> Flags {
-    GFP_NOWAIT | __GFP_NOWARN
+    let account = GFP_KERNEL_ACCOUNT & !GFP_KERNEL;
+
+    GFP_NOWAIT | account | __GFP_NOWARN
 }
 
 impl Registry {

@@ -30,6 +30,7 @@ use crate::parse::{
     Register,
     Rule,
     S390x,
+    Unsupported,
     Value, //
 };
 
@@ -271,7 +272,7 @@ enum What {
     Outermost,
     Frame(Value, Value, Value),
     Malformed(parse::Reason, u32),
-    Unsupported(parse::eh_frame::Unsupported),
+    Unsupported(Unsupported),
 }
 
 const fn expected(what: What) -> Expected {
@@ -293,6 +294,10 @@ const fn frame(cfa: Value, ra: Value, fp: Value) -> Expected {
 
 const fn malformed(reason: parse::Reason, offset: u32) -> Expected {
     expected(What::Malformed(reason, offset))
+}
+
+const fn unsupported(cause: Unsupported) -> Expected {
+    expected(What::Unsupported(cause))
 }
 
 const fn bad(reason: Reason, offset: u32) -> Expected {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -41,6 +42,65 @@ TEST_F(discover, a_table)
 	EXPECT_EQ(0, tables_count());
 	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
 	EXPECT_STREQ("absent:not-mapped", state_at(object_text(&self->object)));
+}
+
+/* An .eh_frame for the first leaf, and behind it an index. */
+static const struct eh_frame {
+	__u32 cie_length, cie_id;
+	__u8 cie[16];
+	__u32 fde_length, fde_cie;
+	__s32 fde_start;
+	__u32 fde_size;
+	__u8 fde[4];
+	__u32 end;
+	__u8 index[4];
+	__s32 eh_frame;
+	__u32 count;
+	__s32 start, fde_at;
+} eh_frame = {
+	.cie_length = 20,
+	/* Version 1, "zR", factors 1 and -8; the CFA is at RSP + 8, the return address below. */
+	.cie = { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1 },
+	.fde_length = 16,
+	.fde_cie = offsetof(struct eh_frame, fde_cie),
+	.fde_start = (OBJECT_TEXT - OBJECT_TABLE) * (int)PAGE -
+		     (int)offsetof(struct eh_frame, fde_start),
+	.fde_size = 64,
+	/* Version 1; places that count from themselves, and from the index. */
+	.index = { 1, 0x1b, 0x03, 0x3b },
+	.eh_frame = -(int)offsetof(struct eh_frame, eh_frame),
+	.count = 1,
+	.start = (OBJECT_TEXT - OBJECT_TABLE) * (int)PAGE - (int)offsetof(struct eh_frame, index),
+	.fde_at = (int)offsetof(struct eh_frame, fde_length) - (int)offsetof(struct eh_frame, index),
+};
+
+/* The table is all of the mapping that the index is in. */
+TEST_F(discover, an_eh_frame)
+{
+	struct object *object = &self->object;
+	struct elf64_phdr *phdr = &object->phdrs[GNU_SFRAME];
+	struct unwind_table expected;
+
+	phdr->p_type = PT_GNU_EH_FRAME;
+	phdr->p_offset += offsetof(struct eh_frame, index);
+	phdr->p_vaddr += offsetof(struct eh_frame, index);
+	phdr->p_filesz = sizeof(eh_frame) - offsetof(struct eh_frame, index);
+	phdr->p_memsz = phdr->p_filesz;
+	ASSERT_EQ(0, object_make(object));
+	ASSERT_EQ(sizeof(eh_frame), pwrite(object->fd, &eh_frame, sizeof(eh_frame),
+					   OBJECT_TABLE * PAGE));
+	EXPECT_WALK(LEAF_FOUND, object_text(object));
+	ASSERT_EQ(1, tables_count());
+
+	expected = object_ranges(object);
+	expected.format = UNWIND_TABLE_EH_FRAME;
+	expected = tables_find(&expected);
+	EXPECT_EQ(UNWIND_TABLE_GOOD, expected.state);
+	EXPECT_EQ(UNWIND_TABLE_BY_DISCOVERY, expected.origin);
+	EXPECT_EQ((unsigned long)object->base + OBJECT_TABLE * PAGE, expected.table_start);
+	EXPECT_EQ((unsigned long)object->base + OBJECT_SIZE, expected.table_end);
+	/* In the text, but not in the table. */
+	EXPECT_WALK(LEAF_LOST, object_text(object) + PAGE);
 }
 
 /* Objects say where they want to be, and are elsewhere. */

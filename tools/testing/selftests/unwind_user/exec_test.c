@@ -72,7 +72,7 @@ static bool is_segment(const struct line *line, unsigned long base, unsigned lon
 	       line->table.text_end == base + text + PAGE &&
 	       line->table.table_start == base + table &&
 	       line->table.table_end == base + table + TABLE_SIZE &&
-	       !strcmp(line->origin, "exec") && !strcmp(line->state, "unchecked") &&
+	       !strcmp(line->format, "sframe") && !strcmp(line->origin, "exec") && !strcmp(line->state, "unchecked") &&
 	       !strcmp(line->path, path);
 }
 
@@ -91,6 +91,44 @@ TEST_F(exec, every_executable_segment)
 	ASSERT_EQ(2, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES, self->program));
 	EXPECT_TRUE(is_segment(&self->lines[1], BASE, TEXT_2, TABLES, self->program));
+}
+
+/* The index of an .eh_frame may be anywhere in it: the table is all of its segment. */
+TEST_F(exec, tables_of_both_formats)
+{
+	static const unsigned long texts[] = { TEXT_1, TEXT_2 };
+	struct headers headers = program_make(ET_EXEC);
+
+	program_add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_header(&headers, (struct elf64_phdr) {
+		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
+		.p_vaddr = BASE + TABLES + TABLE_SIZE, .p_filesz = 16, .p_memsz = 16,
+	});
+	ASSERT_EQ(4, lines_of(self->lines, self->program, &headers, sizeof(headers)));
+	for (int i = 0; i < 2; i++) {
+		const struct line *sframe = &self->lines[2 * i], *eh_frame = sframe + 1;
+
+		EXPECT_TRUE(is_segment(sframe, BASE, texts[i], TABLES, self->program));
+		EXPECT_STREQ("eh_frame", eh_frame->format);
+		EXPECT_STREQ("exec", eh_frame->origin);
+		EXPECT_STREQ("unchecked", eh_frame->state);
+		EXPECT_EQ(BASE + texts[i], eh_frame->table.text_start);
+		EXPECT_EQ(BASE + texts[i] + PAGE, eh_frame->table.text_end);
+		EXPECT_EQ(BASE + TABLES, eh_frame->table.table_start);
+		EXPECT_EQ(BASE + TABLES + PAGE, eh_frame->table.table_end);
+	}
+}
+
+/* Without an SFrame table exec registers nothing: discovery finds the other one. */
+TEST_F(exec, eh_frame_alone)
+{
+	struct headers headers = program_make(ET_EXEC);
+
+	program_add_header(&headers, (struct elf64_phdr) {
+		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
+		.p_vaddr = BASE + TABLES, .p_filesz = 16, .p_memsz = 16,
+	});
+	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 }
 
 /* --- The limit --- */

@@ -8,8 +8,8 @@ use crate::cfi::Cfi;
 use crate::compare::{self, Defect, Outcome};
 use crate::coverage::Spans;
 use crate::elf::{self, Elf};
+use crate::parse::Error;
 use crate::parse::sframe::{Attribute, Function, Reason};
-use crate::parse::{self, Error, Malformed};
 use crate::ranges::Range;
 use crate::report::{self, Format, Problem, Report, Severity, Verdict};
 use crate::table::{self, Found, Rows, Table};
@@ -128,6 +128,13 @@ impl<A: Arch> Check<'_, '_, A> {
             rows.iter().filter(|(_, rule)| rule.is_outermost()).count() as u64;
         let attribute = match result {
             Ok(attribute) => attribute,
+            Err((Error::Unsupported(cause), row)) => {
+                let text = format!("row {row}: not supported: {}", cause.text());
+                let end = function.start.saturating_add(function.size.into());
+                self.spans.add_unsupported((function.start, end));
+                self.about(function, Severity::Note, "unsupported", &text);
+                return;
+            }
             Err((error, row)) => {
                 let name = self.name(function);
                 self.refuse(error, &format!("{name}, row {row}"));
@@ -295,18 +302,7 @@ impl<A: Arch> Check<'_, '_, A> {
 
     /// The kernel would refuse this.
     fn refuse(&mut self, error: Error, of_what: &str) {
-        let mut problem = refusal(Format::Sframe, error, of_what);
-
-        match error {
-            Error::Malformed(Malformed {
-                reason: parse::Reason::SFrame(Reason::Register),
-                offset,
-            }) if self.table.bytes.has_bad_register(offset) => {
-                problem.text += "; GNU as writes this for an expression that it cannot express";
-            }
-            _ => {}
-        }
-        self.report.add(problem);
+        self.report.add(refusal(Format::Sframe, error, of_what));
     }
 }
 

@@ -25,12 +25,12 @@ fn listed<A: Abi>(
     let units = budget.left();
     let function = listing::function(header, memory, base, nth, budget).ok()?;
     let rows = &function.rows;
-    let limit = function.block.map_or(function.size.max(1), u32::from);
+    let limit = function.block.map_or(function.size, u32::from);
 
     assert!(function.start.checked_add(function.size.into()).is_some());
     assert!((units - budget.left()) as usize > rows.len(), "not paid for");
-    assert!(rows.is_sorted_by(|one, next| one.start < next.start));
-    assert!(rows.iter().all(|row| row.start < limit));
+    assert!(rows.is_sorted_by_key(|row| row.start));
+    assert!(rows.iter().all(|row| row.start <= limit));
     Some(function)
 }
 

@@ -5,7 +5,7 @@
 //! proptest generates a plan, and shrinks it when a test fails. Each plan is good. [`Plan::build`]
 //! makes the bytes and the meaning of a plan, independently of each other.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -213,16 +213,22 @@ pub(super) fn preamble(arch: Arch, flags: u8, aux_len: u8) -> Vec<u8> {
 }
 
 impl Planned {
-    /// The rows in the order of their starts, without duplicates.
-    fn rows(&self) -> BTreeMap<u32, PlannedRow> {
-        let limit = self.block.map_or(self.size.max(1), u32::from);
+    /// The rows in the order of their starts: some may share one, or start at the end.
+    fn rows(&self) -> Vec<(u32, PlannedRow)> {
+        let limit = self.block.map_or(self.size, u32::from);
         let limit = match self.width {
-            1 => limit.min(1 << 8),
-            2 => limit.min(1 << 16),
+            1 => limit.min((1 << 8) - 1),
+            2 => limit.min((1 << 16) - 1),
             _ => limit,
         };
+        let start = |row: &PlannedRow| match limit.checked_add(1) {
+            Some(starts) => row.start % starts,
+            None => row.start,
+        };
+        let mut rows: Vec<_> = self.rows.iter().map(|row| (start(row), *row)).collect();
 
-        self.rows.iter().map(|row| (row.start % limit, *row)).collect()
+        rows.sort_by_key(|(start, _)| *start);
+        rows
     }
 
     /// The bytes of the attribute and rows.

@@ -157,7 +157,8 @@ fn flexible_rule(arch: Arch, words: &[Word]) -> Option<Rule> {
 }
 
 impl Table {
-    /// Decodes the table `bytes` at address `base`. Returns nothing if a part of it is malformed.
+    /// Decodes the table `bytes` at address `base`. Returns nothing if a part of it is malformed,
+    /// or not supported.
     pub(super) fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Self> {
         let len = bytes.len() as u64;
         let bytes = Bytes { bytes, big_endian: arch == Arch::S390x };
@@ -304,15 +305,15 @@ impl Function {
             key,
             rows: Vec::new(),
         };
-        // An empty function may have a row, which applies to no address.
-        let limit = block.map_or(size.max(1), u32::from);
+        // A row at the end applies to no address.
+        let limit = block.map_or(size, u32::from);
 
         let mut at = at + 5;
         for _ in 0..count {
             let start = rows.number(at, start_width)? as u32;
             let (rule, len) = function.decode_rule(arch, rows, at + start_width)?;
-            let ascends = function.rows.last().is_none_or(|row| row.start < start);
-            if !ascends || start >= limit {
+            let descends = function.rows.last().is_some_and(|row| row.start > start);
+            if descends || start > limit {
                 return None;
             }
             function.rows.push(Row { start, rule });

@@ -6,15 +6,13 @@
 use super::{
     super::{
         Error,
-        Reader, //
+        Reader,
+        Unsupported, //
     },
     abi::Abi,
     cursor::Cursor,
     pointer::Encoding,
-    reason::{
-        Reason,
-        Unsupported, //
-    }, //
+    reason::Reason, //
 };
 
 /// How many bytes of a CIE are read first: the longest that compilers write has as many.

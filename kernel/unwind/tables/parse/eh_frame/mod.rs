@@ -6,7 +6,7 @@
 //! records come from compilers and assemblers:
 //!
 //! ```text
-//!   index     header of 12 bytes or more, then for each function 8 or 16: its start, its FDE
+//!   index     header, usually of 12 bytes, then for each function 8 or 16: its start, its FDE
 //!   FDE       length, distance to its CIE, start and size of the function, its program
 //!   CIE       length, 0, what its FDEs have in common, the beginning of their programs
 //! ```
@@ -17,8 +17,8 @@
 //!
 //! A program has neither loops nor calls, so its length bounds the work. It may ask for expressions
 //! to be evaluated. None is: the few that compilers, assemblers and linkers write are recognised.
-//! What is not, and what else the format has and nobody uses, is [`Unsupported`]. That is no fault
-//! of the table, which stays in use. Exceptions are records with a length of 64 bits, numbers of
+//! What is not, and what else the format has and nobody uses, is
+//! [`Unsupported`](super::Unsupported). That is no fault of the table, which stays in use. Exceptions are records with a length of 64 bits, numbers of
 //! more than ten bytes, and encodings of the index that no linker writes: these disable the table.
 //!
 //! A table is never checked as a whole: what a lookup reads is checked then, all of it.
@@ -40,7 +40,4 @@ mod row;
 pub(crate) use abi::Abi;
 pub(crate) use fde::Common;
 pub(crate) use header::Header;
-pub(crate) use reason::{
-    Reason,
-    Unsupported, //
-};
+pub(crate) use reason::Reason;

@@ -5,11 +5,11 @@
 use super::{
     super::{
         Error,
-        Reader, //
+        Reader,
+        Unsupported, //
     },
     abi::Abi,
-    cursor::Cursor,
-    reason::Unsupported, //
+    cursor::Cursor, //
 };
 
 /// How pointers are encoded: a format and what they count from.

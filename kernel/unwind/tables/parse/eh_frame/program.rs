@@ -5,16 +5,14 @@
 use super::{
     super::{
         Error,
-        Reader, //
+        Reader,
+        Unsupported, //
     },
     abi::Abi,
     cie::Cie,
     cursor::Cursor,
     expression,
-    reason::{
-        Reason,
-        Unsupported, //
-    },
+    reason::Reason,
     row::{
         Cfa,
         Place,
@@ -199,12 +197,12 @@ impl<'a> Program<'a> {
             }
             AARCH64_NEGATE_RA_STATE if A::SIGNED_RA => self.row.signed ^= 1,
             AARCH64_NEGATE_RA_STATE_WITH_PC if A::SIGNED_RA => {
-                self.row.signed |= SIGNED_OTHERWISE;
+                self.row.signed ^= 1 | SIGNED_OTHERWISE;
             }
             AARCH64_SET_RA_STATE if A::SIGNED_RA => {
-                cursor.uleb()?;
+                let state = cursor.uleb()?;
                 cursor.sleb()?;
-                self.row.signed |= SIGNED_OTHERWISE;
+                self.row.signed = if state == 0 { 0 } else { SIGNED_OTHERWISE };
             }
             // Its operands are not known.
             _ => return Err(Unsupported::Instruction.into()),

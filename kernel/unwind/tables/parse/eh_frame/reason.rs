@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What can be wrong with a table, and what is not supported.
+//! What can be wrong with a table.
 
 use super::super::{
     codes::codes,
@@ -45,51 +45,9 @@ codes! {
     State = 14, c"state": "state restored that was not remembered",
 }
 
-codes! {
-    /// Something that the format has and this reader does not, so that a row comes to no rule.
-    ///
-    /// It says nothing about the rest of the table.
-    pub(crate) enum Unsupported;
-
-    /// A version of a CIE other than 1 and 3.
-    CieVersion = 1, c"cie-version": "version of a CIE",
-    /// A letter of a CIE's augmentation.
-    Augmentation = 2, c"augmentation": "augmentation of a CIE",
-    /// The encoding of a pointer.
-    Encoding = 3, c"pointer-encoding": "encoding of a pointer",
-    /// The register that a CIE has return addresses in.
-    ReturnRegister = 4, c"return-register": "register of the return address",
-    /// An instruction.
-    Instruction = 5, c"instruction": "instruction",
-    /// More states remembered than there is room for.
-    Depth = 6, c"depth": "states remembered within each other",
-    /// A register that a rule needs and cannot name.
-    Register = 7, c"register": "register",
-    /// An offset of more than 31 bits.
-    Offset = 8, c"offset": "offset",
-    /// An expression.
-    Expression = 9, c"expression": "expression",
-    /// The caller's stack pointer is not the CFA.
-    StackPointer = 10, c"stack-pointer": "stack pointer that is not the CFA",
-    /// No return address.
-    ReturnAddress = 11, c"return-address": "no return address",
-    /// The caller's frame pointer cannot be recovered.
-    FramePointer = 12, c"frame-pointer": "frame pointer that is lost",
-    /// The CFA is not said, or said in parts that do not fit.
-    Cfa = 13, c"cfa": "CFA that is not whole",
-    /// A way to sign return addresses.
-    Signed = 14, c"signed": "signed return address",
-}
-
 impl Reason {
     /// The error that this reason is, found at byte `offset` of the table.
     pub(crate) fn at(self, offset: u64) -> Error {
         error::Reason::EhFrame(self).at(offset)
-    }
-}
-
-impl From<Unsupported> for Error {
-    fn from(unsupported: Unsupported) -> Self {
-        Self::Unsupported(unsupported)
     }
 }

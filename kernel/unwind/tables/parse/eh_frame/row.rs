@@ -7,11 +7,11 @@ use super::{
         Key,
         Register,
         Rule,
+        Unsupported,
         Value, //
     },
     abi::Abi,
-    cie::Cie,
-    reason::Unsupported, //
+    cie::Cie, //
 };
 
 /// How long a word is, in bytes.

@@ -49,7 +49,7 @@ codes! {
     WordWidth = 16, c"word-width": "unknown width of data words",
     /// Bits set that have no meaning for a row.
     RowInfo = 17, c"row-info": "unknown bits in a row",
-    /// Rows that are not in ascending order.
+    /// A row that starts below the one before.
     RowOrder = 18, c"row-order": "rows not in ascending order",
     /// A row that starts beyond its function, or beyond its repeated block.
     RowStart = 19, c"row-start": "row starts beyond its function",
@@ -61,10 +61,8 @@ codes! {
     Control = 22, c"control-word": "unknown bits in a control word",
     /// A CFA that is not computed from a register.
     CfaBase = 23, c"cfa-base": "CFA without a register",
-    /// A register that the architecture does not have.
-    Register = 24, c"register": "unknown register",
     /// An offset from which no address can be computed.
-    OffsetRange = 25, c"offset-range": "offset out of range",
+    OffsetRange = 24, c"offset-range": "offset out of range",
 }
 
 impl Reason {

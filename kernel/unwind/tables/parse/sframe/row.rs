@@ -263,9 +263,11 @@ pub(super) struct Walk {
     next: u64,
     /// How many are left.
     left: u32,
-    /// Where the next one may start at least: behind the start of the last one.
+    /// Where the next one may start at least: where the last one does. An assembler may write two
+    /// at one address, of which the later one holds.
     least: u32,
-    /// What all must start below: the end of the function or of its block.
+    /// What none may start beyond: the end of the function or of its block. An assembler may write
+    /// one at the end, which holds nowhere.
     end: u32,
 }
 
@@ -297,8 +299,7 @@ impl Walk {
             least: 0,
             end: match attribute.block {
                 Some(block) => block.into(),
-                // A function of size 0 has a row, which holds nowhere.
-                None => function.size.max(1),
+                None => function.size,
             },
         })
     }
@@ -325,8 +326,7 @@ impl Walk {
         }
 
         self.next = info_at.wrapping_add(length.into());
-        // If this wraps, it is beyond the end.
-        self.least = start.wrapping_add(1);
+        self.least = start;
         self.left = self.left.wrapping_sub(1);
         Ok(Row {
             start,
@@ -338,7 +338,7 @@ impl Walk {
     /// The error of the next row, whose information byte has no meaning.
     #[cold]
     fn bad_row<A: Abi, R: Reader>(&self, window: &Window<'_, A, R>, start: u32, info: u8) -> Error {
-        if start >= self.end {
+        if start > self.end {
             return window.error(Reason::RowStart, self.next);
         }
         let info_at = self.next.wrapping_add(self.attribute.width as u64);
@@ -352,7 +352,7 @@ impl Walk {
         window: &Window<'_, A, R>,
         row: &Row,
     ) -> Result<(), Error> {
-        if row.start < self.end {
+        if row.start <= self.end {
             return Ok(());
         }
         Err(window.error(
@@ -459,7 +459,8 @@ impl<A: Abi, R: Reader> Rows<'_, A, R> {
     ///
     /// # Errors
     ///
-    /// [`Error::Fault`] or [`Error::Malformed`] if its words cannot be had or have no meaning.
+    /// [`Error::Fault`] or [`Error::Malformed`] if its words cannot be had or have no meaning,
+    /// [`Error::Unsupported`] if they name a register that no rule can.
     pub(crate) fn rule(&mut self, row: &Row) -> Result<Rule, Error> {
         self.window.rule(&self.walk.attribute, row)
     }

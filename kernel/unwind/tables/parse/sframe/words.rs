@@ -10,6 +10,7 @@ use super::{
         Reader,
         Register,
         Rule,
+        Unsupported,
         Value, //
     },
     abi::Abi,
@@ -38,21 +39,15 @@ impl Control {
     /// Has no meaning.
     const RESERVED: u32 = 1 << 2;
 
-    /// The register that it names, if it names one.
-    fn register<A: Abi>(self) -> Result<Option<Register>, Reason> {
+    /// The number of the register that it names, if it names one. `None` if it has no meaning.
+    fn register(self) -> Option<Option<u32>> {
         let number = self.0 >> 3;
+        let names = self.0 & Self::REGISTER != 0;
 
-        if self.0 & Self::RESERVED != 0 {
-            return Err(Reason::Control);
+        if self.0 & Self::RESERVED != 0 || (!names && number != 0) {
+            return None;
         }
-        if self.0 & Self::REGISTER == 0 {
-            return if number == 0 {
-                Ok(None)
-            } else {
-                Err(Reason::Control)
-            };
-        }
-        A::register(number).map(Some).ok_or(Reason::Register)
+        Some(names.then_some(number))
     }
 
     fn is_at(self) -> bool {
@@ -100,7 +95,8 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
     ///
     /// # Errors
     ///
-    /// [`Error::Fault`] or [`Error::Malformed`] if its words cannot be had or have no meaning.
+    /// [`Error::Fault`] or [`Error::Malformed`] if its words cannot be had or have no meaning,
+    /// [`Error::Unsupported`] if they name a register that no rule can.
     pub(super) fn rule(&mut self, attribute: &Attribute, row: &Row) -> Result<Rule, Error> {
         let rule = if row.words() == 0 {
             Rule::outermost()
@@ -212,9 +208,14 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
     }
 
     fn register(&self, row: &Row, nth: u8, control: Control) -> Result<Option<Register>, Error> {
-        control
-            .register::<A>()
-            .map_err(|reason| self.error(reason, row.word_at(nth)))
+        let Some(number) = control.register() else {
+            return Err(self.error(Reason::Control, row.word_at(nth)));
+        };
+
+        // It may be a vector register, for example: others than those of a rule have numbers, too.
+        number
+            .map(|number| A::register(number).ok_or(Unsupported::Register.into()))
+            .transpose()
     }
 
     fn control(&mut self, row: &Row, nth: u8) -> Result<Control, Error> {

@@ -73,7 +73,7 @@ const BYTES: [u8; 180] = [
     0x41,                                           // 0xab: +8
     0x2d,                                           // 0xac: and more
     0x41,                                           // 0xad: +12
-    0x2b, 0x00, 0x01,                               // 0xae: and more
+    0x2b, 0x00, 0x01,                               // 0xae: not signed
     0x00, 0x00, 0x00,                               // 0xb1: padding
 ];
 
@@ -102,7 +102,7 @@ const LOOKUPS: &[(u64, Expected)] = &[
     (0x2_0030, OUTERMOST),
     (0x2_0034, unsupported(Unsupported::Signed)),
     (0x2_0038, unsupported(Unsupported::Signed)),
-    (0x2_003c, unsupported(Unsupported::Signed)),
+    (0x2_003c, IN_REGISTER),
     (0x2_0040, NOT_FOUND),
 ];
 
@@ -112,6 +112,8 @@ const VECTORS: &[Vector] = &[
         unsupported(Unsupported::ReturnRegister)),
     with("another factor", &[(0x38, &[2])], 0x2_0002,
         frame(sp(32), at_cfa(-24), at_cfa(-32)).signed(Key::A)),
+    with("signed otherwise, and no more", &[(0xac, &[0x2c])], 0x2_0038, IN_REGISTER),
+    with("set to be signed", &[(0xaf, &[1])], 0x2_003c, unsupported(Unsupported::Signed)),
     with("a stack pointer that is saved", &[(0x7c, &[0x05, 31, 1])], 0x2_0018,
         unsupported(Unsupported::StackPointer)),
     with("no signal frame here", &[(0x4b, b"S")], 0x2_0020, IN_REGISTER.signed(Key::A).signal()),

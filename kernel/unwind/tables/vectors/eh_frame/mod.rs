@@ -7,18 +7,11 @@ mod amd64;
 mod s390x;
 
 use super::*;
-use crate::parse::eh_frame::{
-    Reason,
-    Unsupported, //
-};
+use crate::parse::eh_frame::Reason;
 
 /// All of them.
 pub(super) const TABLES: [&Table; 3] = [&amd64::TABLE, &aarch64::TABLE, &s390x::TABLE];
 
 const fn bad(reason: Reason, offset: u32) -> Expected {
     malformed(parse::Reason::EhFrame(reason), offset)
-}
-
-const fn unsupported(cause: Unsupported) -> Expected {
-    expected(What::Unsupported(cause))
 }

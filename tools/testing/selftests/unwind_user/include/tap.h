@@ -9,7 +9,7 @@
 /**
  * struct tap_test - A test.
  * @name: what is printed with its result
- * @run: returns whether it passes, or TAP_SKIP
+ * @run: returns whether it passes
  * @arg: an argument of @run
  */
 struct tap_test {
@@ -17,8 +17,6 @@ struct tap_test {
 	int (*run)(const void *arg);
 	const void *arg;
 };
-
-#define TAP_SKIP	2
 
 /**
  * tap_start() - Read the arguments, and print TAP's header.

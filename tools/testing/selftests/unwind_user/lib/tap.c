@@ -77,19 +77,13 @@ void tap_run(const struct tap_test *tests, unsigned int nr)
 	if (!list_only)
 		ksft_set_plan(plan);
 	for (unsigned int i = 0; i < nr; i++) {
-		int result;
-
 		if (!is_wanted(&tests[i]))
 			continue;
 		if (list_only) {
 			printf("%s\n", tests[i].name);
 			continue;
 		}
-		result = tests[i].run(tests[i].arg);
-		if (result == TAP_SKIP)
-			ksft_test_result_skip("%s\n", tests[i].name);
-		else
-			ksft_test_result(result, "%s\n", tests[i].name);
+		ksft_test_result(tests[i].run(tests[i].arg), "%s\n", tests[i].name);
 	}
 	LEAVE();
 	if (list_only)

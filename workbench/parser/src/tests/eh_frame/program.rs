@@ -14,7 +14,8 @@ use proptest::test_runner::TestRunner;
 
 use super::super::cases;
 use crate::memory::Memory;
-use crate::parse::eh_frame::{Abi, Header, Reason, Unsupported};
+use crate::parse::Unsupported;
+use crate::parse::eh_frame::{Abi, Header, Reason};
 use crate::parse::{self, AArch64, Amd64, Budget, Error, Register, Rule, Value};
 
 /// The addresses of the table and of its function, and the function's size.

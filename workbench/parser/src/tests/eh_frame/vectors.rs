@@ -8,7 +8,8 @@ use super::super::unreliable::fault_at_each_read;
 use super::super::vectors::{all_differ, changed};
 use super::{ENOUGH, after, lookup};
 use crate::memory::Memory;
-use crate::parse::eh_frame::{Reason, Unsupported};
+use crate::parse::Unsupported;
+use crate::parse::eh_frame::Reason;
 use crate::parse::{self, Error};
 use crate::vectors::{EH_FRAME_TABLES, Table};
 
