@@ -6,7 +6,6 @@
 #include <linux/sched.h>
 #include <linux/unwind_tables.h>
 #include <linux/unwind_user.h>
-#include <linux/userfaultfd_k.h>
 
 #include "user.h"
 
@@ -116,7 +115,7 @@ static bool unwind_user_use_other_stack(struct unwind_user_state *state,
 	const vm_flags_t needed = VM_READ | VM_WRITE;
 
 	if (!vma_is_anonymous(vma) || (vma->vm_flags & needed) != needed ||
-	    !unwind_user_is_memory(vma) || userfaultfd_armed(vma))
+	    !unwind_user_is_memory(vma) || (vma->vm_flags & VM_UFFD_MISSING))
 		return false;
 	state->stack_start = vma->vm_start;
 	state->stack_end = vma->vm_end;

@@ -18,8 +18,9 @@
 //! A program has neither loops nor calls, so its length bounds the work. It may ask for expressions
 //! to be evaluated. None is: the few that compilers, assemblers and linkers write are recognised.
 //! What is not, and what else the format has and nobody uses, is
-//! [`Unsupported`](super::Unsupported). That is no fault of the table, which stays in use. Exceptions are records with a length of 64 bits, numbers of
-//! more than ten bytes, and encodings of the index that no linker writes: these disable the table.
+//! [`Unsupported`](super::Unsupported). That is no fault of the table, which stays in use.
+//! Exceptions are records with a length of 64 bits, numbers of more than ten bytes, and encodings
+//! of the index that no linker writes: these disable the table.
 //!
 //! A table is never checked as a whole: what a lookup reads is checked then, all of it.
 //!

@@ -161,7 +161,7 @@ impl Rows {
     /// One comparison says whether a row is above it, or out of order. For that, `!wanted` is added
     /// to a start, modulo 2^32: then the wanted place is the highest number of all, the ones below
     /// it are in order below that, and those above it are the lowest numbers. So a row that is to
-    /// be passed is higher than the last one. If it is the same, a [`Walk`](super::row::Walk) has to
+    /// be passed is higher than the last one. If it is not, a [`Walk`](super::row::Walk) has to
     /// decide.
     #[inline(always)]
     fn pass<A: Abi, const N: usize>(&mut self, window: &[u8; N], width: Width) -> End {
