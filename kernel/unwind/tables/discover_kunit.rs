@@ -120,6 +120,8 @@ mod tests {
         }
         assert_eq!(find_table(&registry, 0x50_0000, 0x51_0000), Err(ENOSPC));
         assert_eq!(register(&registry, 0x50_0000, 0x51_0000), Err(ENOSPC));
+        // A table that was found makes room for one in its place.
+        register(&registry, 0x60_0800, 0x60_1800)?;
         assert_eq!((registry.len(), registry.absent()), (MOST, MOST));
         Ok(())
     }

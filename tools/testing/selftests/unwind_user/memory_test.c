@@ -6,10 +6,14 @@
 #include "kselftest_harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "synth_fixture.h"
@@ -183,6 +187,62 @@ TEST_F(synth, other_mapping_not_a_stack)
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 	OTHER_STACK(own, other);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+}
+
+/* Whoever is to provide that memory may be the task that is sampled. */
+TEST_F(synth, other_stack_of_a_userfaultfd)
+{
+	unsigned long *other = synth_memory(PAGE), *own = synth_memory(PAGE);
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register missing = {
+		.range = { .start = (unsigned long)other, .len = PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	if (fd < 0)
+		SKIP(return, "no userfaultfd; see config");
+	ASSERT_NE(NULL, own);
+	ASSERT_LT((unsigned long)own, (unsigned long)other);
+	REGS.sp = (unsigned long)own;
+	REGS.bp = (unsigned long)&own[4];
+	OTHER_STACK(own, other);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	ASSERT_EQ(0, ioctl(fd, UFFDIO_API, &api));
+	ASSERT_EQ(0, ioctl(fd, UFFDIO_REGISTER, &missing));
+	EXPECT_CALLERS(RETURN(1));
+	close(fd);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+}
+
+/* A stack may go on in the next mapping, but not in that of another file. */
+TEST_F(synth, stack_in_two_mappings)
+{
+	unsigned long *own = synth_memory(2 * PAGE), *above;
+	int fd = memfd_create("stack", MFD_CLOEXEC);
+
+	ASSERT_NE(NULL, own);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, 2 * PAGE));
+	above = (unsigned long *)((char *)own + PAGE);
+	REGS.sp = (unsigned long)own;
+	REGS.bp = (unsigned long)above;
+	for (int file = 0; file < 2; file++) {
+		if (file)
+			ASSERT_EQ(own, mmap(own, 2 * PAGE, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_FIXED, fd, 0));
+		above[0] = 0;
+		above[1] = RETURN(1);
+		EXPECT_CALLERS(RETURN(1));
+		/* Now it is a mapping of its own. */
+		ASSERT_EQ(0, madvise(above, PAGE, MADV_DONTDUMP));
+		EXPECT_CALLERS(RETURN(1));
+		ASSERT_EQ(0, map_file(above, MAP_PRIVATE));
+		above[0] = 0;
+		above[1] = RETURN(1);
+		EXPECT_NO_CALLERS();
+	}
+	close(fd);
 }
 
 TEST_F(synth, bad_stack_pointer)
