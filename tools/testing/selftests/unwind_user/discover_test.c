@@ -71,7 +71,8 @@ static const struct eh_frame {
 	.eh_frame = -(int)offsetof(struct eh_frame, eh_frame),
 	.count = 1,
 	.start = (OBJECT_TEXT - OBJECT_TABLE) * (int)PAGE - (int)offsetof(struct eh_frame, index),
-	.fde_at = (int)offsetof(struct eh_frame, fde_length) - (int)offsetof(struct eh_frame, index),
+	.fde_at = (int)offsetof(struct eh_frame, fde_length) -
+		  (int)offsetof(struct eh_frame, index),
 };
 
 /* The table is all of the mapping that the index is in. */

@@ -72,8 +72,8 @@ static bool is_segment(const struct line *line, unsigned long base, unsigned lon
 	       line->table.text_end == base + text + PAGE &&
 	       line->table.table_start == base + table &&
 	       line->table.table_end == base + table + TABLE_SIZE &&
-	       !strcmp(line->format, "sframe") && !strcmp(line->origin, "exec") && !strcmp(line->state, "unchecked") &&
-	       !strcmp(line->path, path);
+	       !strcmp(line->format, "sframe") && !strcmp(line->origin, "exec") &&
+	       !strcmp(line->state, "unchecked") && !strcmp(line->path, path);
 }
 
 TEST_F(exec, program_without_table)

@@ -3,8 +3,8 @@
 //! The expressions that are known: "DWARF Expressions" of the specification, 2.5.
 //!
 //! Nothing is evaluated. These are all that compilers, assemblers and linkers write for AMD64 but
-//! for a few hand-written ones: a register and an offset, what is there, at most fifteen words above that,
-//! and the CFA in a procedure linkage table.
+//! for a few hand-written ones: a register and an offset, what is there, at most fifteen words
+//! above that, and the CFA in a procedure linkage table.
 
 use super::{
     super::{
