@@ -83,7 +83,7 @@ every_file_has_a_licence() {
 		':!COPYING' ':!workbench/series' ':!*.lock' ':!*.json' ':!*/settings' ':!*/config' |
 		while IFS= read -r file; do
 			[ ! -f "$file" ] || head -n 4 "$file" | grep -q 'SPDX-License-Identifier: .*GPL-2.0' || echo "$file"
-		done)
+		done) || return
 	[ -z "$missing" ] || { echo "no SPDX line: $missing"; return 1; }
 }
 
@@ -174,6 +174,8 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 	local guest=("$WORKBENCH/check/guest")
 
 	[ "$1" != kcsan ] || guest=("$WORKBENCH/check/kcsan" "${guest[@]}")
+	# Those of the last run do not count.
+	rm -rf "$OUT/selftests-$1" "$logs/selftests-$1.console"
 	enter "$WORKBENCH/vm/boot" --timeout "$2" \
 		--append "no5lvl kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables*" \
 		"selftests-$1" "$(kernel_dir "$1")" \
@@ -281,7 +283,8 @@ part_long() {
 	check "htmldocs" inside htmldocs
 	check "maple tree tests outside of the kernel" inside maple_tests
 	UNWIND_TEST_FILES=all \
-		check "unwind-tables: all files of a system" unwind_tables test
+		check "unwind-tables: all files of a system" unwind_tables test &&
+		count cargo "unwind-tables: tests" "$logs/check-unwind-tables--all-files-of-a-system.log"
 	check "unwind-tables: Debian package" enter "$WORKBENCH/package/build"
 	check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:-180}"
 	check "every commit builds" inside every_commit_builds
