@@ -228,9 +228,9 @@ impl Registry {
         self.entry(all, GFP_KERNEL_ACCOUNT)
     }
 
-    /// Adds a section, if there are less than `most`, in the place of what walks have found in its
-    /// text. If that text has a section already, but no table of this format that somebody has
-    /// registered, it gets one.
+    /// Adds a section in the place of what walks have found in its text, if that has a table, or if
+    /// there are less than `most`. If that text has a section already, but no table of this format
+    /// that somebody has registered, it gets one.
     ///
     /// # Errors
     ///

@@ -47,7 +47,7 @@ pub enum Outcome {
     Differs,
     /// The table has nothing for this address.
     NoRow,
-    /// The row says that a signal frame is here, and no more.
+    /// The row says that a signal frame is here, and no more; or its rule is not supported.
     NoRule,
 }
 
@@ -147,8 +147,10 @@ impl<A: Arch> Comparison<'_, '_, A> {
     }
 
     fn place(&self, address: u64, row: Option<usize>, expected: Expected) -> Place<'_> {
-        let rule = row.and_then(|row| self.rows.get(row)).map(|(_, rule)| rule);
+        let row = row.and_then(|row| self.rows.get(row));
+        let rule = row.and_then(|(_, rule)| rule.as_ref().ok());
         let outcome = match rule {
+            None if row.is_some() => Outcome::NoRule,
             None if self.attribute.rows == 0 && self.attribute.signal && expected.signal => {
                 Outcome::NoRule
             }
@@ -235,7 +237,7 @@ impl<A: Arch> Comparison<'_, '_, A> {
     /// FP is back, but the row says what the first one does.
     fn is_restored_fp(&self, rule: &Rule, expected: &Expected) -> bool {
         expected.fp == Said::Value(Value::Unchanged)
-            && matches!(self.rows.first(), Some((_, first)) if first.fp() == rule.fp())
+            && matches!(self.rows.first(), Some((_, Ok(first))) if first.fp() == rule.fp())
     }
 
     /// The offset is the low bits of the right one.

@@ -115,7 +115,11 @@ impl<A: Arch> Dump<'_, '_, A> {
 
             self.function(out, &function, result.as_ref().ok())?;
             for (start, rule) in &rows {
-                writeln!(out, "  +{start:#04x} {}", text::rule::<A>(rule))?;
+                let rule = match rule {
+                    Ok(rule) => text::rule::<A>(rule),
+                    Err(cause) => text::error(Error::Unsupported(*cause)),
+                };
+                writeln!(out, "  +{start:#04x} {rule}")?;
             }
             if let Err((error, row)) = result {
                 writeln!(out, "  refused: row {row}: {}", text::error(error))?;

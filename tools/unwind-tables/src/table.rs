@@ -5,7 +5,7 @@
 use crate::arch::Arch;
 use crate::elf::{Elf, Segment};
 use crate::parse::sframe::{Attribute, Function, Header};
-use crate::parse::{Array, Budget, Element, Error, Fault, Lost, Reader, Rule};
+use crate::parse::{Array, Budget, Element, Error, Fault, Lost, Reader, Rule, Unsupported};
 use crate::search;
 
 /// Bytes in memory; all others fault.
@@ -77,7 +77,7 @@ pub struct Table<'a, A> {
 }
 
 /// A function's rows: where each starts, and its rule.
-pub type Rows = Vec<(u32, Rule)>;
+pub type Rows = Vec<(u32, Result<Rule, Unsupported>)>;
 
 impl<'a, A: Arch> Table<'a, A> {
     /// What the kernel spends on one lookup at most: a part of `UNWIND_TABLES_BUDGET`.
@@ -122,7 +122,8 @@ impl<'a, A: Arch> Table<'a, A> {
             match reader.next(&mut budget) {
                 Ok(None) => return Ok(reader.attribute()),
                 Ok(Some(row)) => match reader.rule(&row) {
-                    Ok(rule) => rows.push((row.start, rule)),
+                    Ok(rule) => rows.push((row.start, Ok(rule))),
+                    Err(Error::Unsupported(cause)) => rows.push((row.start, Err(cause))),
                     Err(error) => return Err((error, rows.len())),
                 },
                 Err(error) => return Err((error, rows.len())),
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn rows_of_blocks_repeat() {
-        let rows = vec![(0, Rule::outermost()), (11, Rule::outermost())];
+        let rows = vec![(0, Ok(Rule::outermost())), (11, Ok(Rule::outermost()))];
 
         assert_eq!(row_at(&rows, Some(16), 40, 0), (Some(0), 11));
         assert_eq!(row_at(&rows, Some(16), 40, 27), (Some(1), 32));

@@ -220,7 +220,7 @@ TEST(nothing_is_logged)
  */
 #define STOCK_BYTES	(2 * 64 * (long)PAGE)
 
-/* What is charged, in bytes, or a negative number. */
+/* What is charged, in bytes; or a negative errno, and LONG_MIN. */
 struct charge {
 	long registered;	/* for many registrations */
 	long forked;		/* for a child that has them, too */
@@ -311,11 +311,11 @@ static struct charge charges_in_cgroup(struct __test_metadata *_metadata,
 	if (!pid) {
 		cpu_set_t cpus;
 
-		/* Each processor has charged some memory in advance. */
+		/* Stay on one CPU: each has memory of its own that is charged in advance. */
 		CPU_ZERO(&cpus);
 		CPU_SET(sched_getcpu(), &cpus);
-		EXPECT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
-		EXPECT_EQ(0, write_string(procs, "0"));
+		if (sched_setaffinity(0, sizeof(cpus), &cpus) || write_string(procs, "0"))
+			_exit(1);
 		*charge = charges_of(layout, current);
 		_exit(0);
 	}

@@ -124,17 +124,12 @@ impl<A: Arch> Check<'_, '_, A> {
 
         self.rows_left = self.rows_left.saturating_sub(rows.len() as u64);
         self.numbers.rows += rows.len() as u64;
-        self.numbers.outermost_rows +=
-            rows.iter().filter(|(_, rule)| rule.is_outermost()).count() as u64;
+        self.numbers.outermost_rows += rows
+            .iter()
+            .filter(|(_, rule)| rule.is_ok_and(|rule| rule.is_outermost()))
+            .count() as u64;
         let attribute = match result {
             Ok(attribute) => attribute,
-            Err((Error::Unsupported(cause), row)) => {
-                let text = format!("row {row}: not supported: {}", cause.text());
-                let end = function.start.saturating_add(function.size.into());
-                self.spans.add_unsupported((function.start, end));
-                self.about(function, Severity::Note, "unsupported", &text);
-                return;
-            }
             Err((error, row)) => {
                 let name = self.name(function);
                 self.refuse(error, &format!("{name}, row {row}"));
@@ -144,6 +139,12 @@ impl<A: Arch> Check<'_, '_, A> {
         self.numbers.flexible_functions += u64::from(attribute.flexible);
         self.numbers.repeating_functions += u64::from(attribute.block.is_some());
         self.numbers.signal_functions += u64::from(attribute.signal);
+        for (row, (_, rule)) in rows.iter().enumerate() {
+            if let Err(cause) = rule {
+                let text = format!("row {row}: not supported: {}", cause.text());
+                self.about(function, Severity::Note, "unsupported", &text);
+            }
+        }
         if attribute.rows == 0 && !attribute.signal {
             self.about(function, Severity::Warning, "without-rows", "has no rows");
         } else if rows.first().is_some_and(|(start, _)| *start != 0) {
@@ -162,6 +163,10 @@ impl<A: Arch> Check<'_, '_, A> {
     /// Notes for which addresses a function has rules.
     fn cover(&mut self, function: &Function, attribute: &Attribute, rows: &Rows) {
         let end = function.start.saturating_add(function.size.into());
+        if rows.iter().any(|(_, rule)| rule.is_err()) {
+            self.cover_in_part(function, attribute, rows);
+            return;
+        }
         let first = match rows.first() {
             Some((first, _)) => u64::from(*first),
             // That a signal frame is here is a rule of its own.
@@ -185,6 +190,26 @@ impl<A: Arch> Check<'_, '_, A> {
         }
     }
 
+    /// The same if some of the rules are not supported.
+    fn cover_in_part(&mut self, function: &Function, attribute: &Attribute, rows: &Rows) {
+        let mut offset = 0;
+
+        while offset < function.size && self.rows_left != 0 {
+            let (row, until) = table::row_at(rows, attribute.block, function.size, offset);
+            let range = (
+                function.start.saturating_add(offset.into()),
+                function.start.saturating_add(until.into()),
+            );
+            match row.and_then(|row| rows.get(row)) {
+                Some((_, Ok(_))) => self.spans.add_rule(range),
+                Some((_, Err(_))) => self.spans.add_unsupported(range),
+                None => {}
+            }
+            self.rows_left -= 1;
+            offset = until.max(offset + 1);
+        }
+    }
+
     /// Asks as the kernel does, at both ends of a function.
     fn look_up(&mut self, function: &Function, attribute: &Attribute, rows: &Rows) {
         let Some(last) = function.size.checked_sub(1) else {
@@ -198,7 +223,7 @@ impl<A: Arch> Check<'_, '_, A> {
             };
             let (found, cost) = self.table.lookup(function.start + u64::from(offset));
             self.rows_left = self.rows_left.saturating_sub(cost.into());
-            if found != Ok(*rule) {
+            if found != rule.map_err(Error::from) {
                 let why = match found {
                     Ok(_) => "another function is found instead".into(),
                     Err(error) => text::error(error),

@@ -157,8 +157,7 @@ impl<A: Abi> Header<A> {
     /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
     /// number `tracked`: of any but the stack pointer and the return address.
     ///
-    /// There is no rule then for a signal trampoline that says where the stack pointer is, as those
-    /// of C libraries do.
+    /// The signal trampolines of C libraries say where the stack pointer is. They have no rule then.
     ///
     /// # Errors
     ///

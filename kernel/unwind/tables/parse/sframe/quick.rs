@@ -160,9 +160,9 @@ impl Rows {
     ///
     /// One comparison says whether a row is above it, or out of order. For that, `!wanted` is added
     /// to a start, modulo 2^32: then the wanted place is the highest number of all, the ones below
-    /// it are in order below that, and those above it are the lowest numbers. So a row that is to
-    /// be passed is higher than the last one. If it is not, a [`Walk`](super::row::Walk) has to
-    /// decide.
+    /// it are in order below that, and those above it are the lowest numbers. A row that is not
+    /// higher than the last one is above the wanted place, has the start of the last one, or is out
+    /// of order. The first case is decided here, the others by a [`Walk`](super::row::Walk).
     #[inline(always)]
     fn pass<A: Abi, const N: usize>(&mut self, window: &[u8; N], width: Width) -> End {
         let len = const { N - MORE };

@@ -212,7 +212,7 @@ impl<A: Abi, R: Reader> Window<'_, A, R> {
             return Err(self.error(Reason::Control, row.word_at(nth)));
         };
 
-        // It may be a vector register, for example: others than those of a rule have numbers, too.
+        // A table may name any register, such as a vector register. A rule names general ones.
         number
             .map(|number| A::register(number).ok_or(Unsupported::Register.into()))
             .transpose()
