@@ -157,7 +157,8 @@ impl<A: Abi> Header<A> {
     /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
     /// number `tracked`: of any but the stack pointer and the return address.
     ///
-    /// The signal trampolines of C libraries say where the stack pointer is. They have no rule then.
+    /// The signal trampolines of C libraries say where the stack pointer is. They have no rule
+    /// then.
     ///
     /// # Errors
     ///
