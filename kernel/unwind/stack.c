@@ -57,8 +57,7 @@ void unwind_user_find_stack(struct unwind_user_state *state)
 /*
  * A stack may be in several mappings, for instance if part of it was locked. It
  * does not go on behind a guard, where there is another stack, nor in the memory
- * of a file that happens to be mapped next to it, nor in memory that this task
- * may have to provide itself.
+ * of a file that happens to be mapped next to it.
  */
 bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa)
 {
@@ -70,7 +69,6 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 	last = vma_lookup(current->mm, state->stack_end - 1);
 	vma = vma_lookup(current->mm, state->stack_end);
 	extends = last && vma && vma->vm_file == last->vm_file &&
-		  !(vma->vm_flags & ~last->vm_flags & VM_UFFD_MISSING) &&
 		  unwind_user_is_memory(vma) && (vma->vm_flags & VM_READ) &&
 		  cfa <= vma->vm_end;
 	if (extends)
