@@ -51,6 +51,8 @@ struct unwind_table_info {
  */
 #define UNWIND_TABLES_BUDGET		(108 * 1024)
 #define UNWIND_TABLES_LOOKUP_BUDGET	(UNWIND_TABLES_BUDGET / 4)
+/* What it costs to find a function. */
+#define UNWIND_TABLES_FIND		32
 
 /*
  * How many reads of a stack's tables may wait for memory, and for how many texts
@@ -113,6 +115,7 @@ struct unwind_tables_part {
 	u64		offset;
 };
 
+struct unwind_bisect_block;
 struct unwind_tables_entry;
 
 #ifdef CONFIG_UNWIND_USER_TABLES
@@ -164,7 +167,10 @@ void __unwind_tables_unmap(struct mm_struct *mm, unsigned long start, unsigned l
 void __unwind_tables_dup(struct mm_struct *mm, struct mm_struct *oldmm);
 void __unwind_tables_free(struct unwind_tables *tables);
 struct unwind_tables *__unwind_tables_make(struct mm_struct *mm);
-int __unwind_tables_lookup(unsigned long ip, struct unwind_tables_walk *walk);
+u64 __unwind_tables_block_rule(struct unwind_bisect_block *block, unsigned long ip);
+u64 __unwind_tables_large_block_rule(struct unwind_bisect_block *block, unsigned long ip);
+int __unwind_tables_lookup(unsigned long ip, const struct unwind_bisect_block *block,
+			   struct unwind_tables_walk *walk);
 int __unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame);
 int __unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
 				    struct unwind_user_frame *frame,

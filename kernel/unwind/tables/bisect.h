@@ -45,28 +45,50 @@ struct unwind_bisect_element {
 	u32	nth;
 };
 
-/* Bytes that are read of what an element leads to. */
-#define UNWIND_BISECT_BLOCK	48
+/**
+ * struct unwind_bisect_index - A sorted array of the usual kind, and what it leads to
+ * @first:  Address of its first element
+ * @blocks: Address of the bytes that its elements lead to
+ * @last:   Highest address at which a block may start
+ * @count:  How many elements it has
+ * @small:  Elements whose first number is above this lead to large blocks
+ *
+ * The array is wide and relative, not swapped, and the offset of element 0 counts from
+ * where it stands. Of the numbers behind an offset, the second one says where its block
+ * is, in bytes from @blocks.
+ */
+struct unwind_bisect_index {
+	u64	first;
+	u64	blocks;
+	u64	last;
+	u32	count;
+	u32	small;
+};
+
+/* Bytes that are read of what an element leads to; and if that is large. */
+#define UNWIND_BISECT_BLOCK		48
+#define UNWIND_BISECT_LARGE_BLOCK	96
 
 /**
  * struct unwind_bisect_block - An element that was found, and what it leads to
- * @element: The element
- * @at:	     What it leads to, in bytes from the start of @bytes: not 0 if that is near
- *	     the end of the table
- * @bytes:   %UNWIND_BISECT_BLOCK bytes of the table, and then zeros, so that a few bytes
- *	     can be taken anywhere
+ * @element:  The element
+ * @at:	      What it leads to, in bytes from the start of @bytes: not 0 if that is near
+ *	      the end of the table
+ * @progress: Private to Rust, 0 at first
+ * @bytes:    Bytes of the table, %UNWIND_BISECT_BLOCK or %UNWIND_BISECT_LARGE_BLOCK; and
+ *	      a word behind these, so that a few bytes can be taken anywhere
  */
 struct unwind_bisect_block {
 	struct unwind_bisect_element	element;
 	u64				at;
-	u64				bytes[UNWIND_BISECT_BLOCK / sizeof(u64) + 1];
+	u64				progress;
+	u64				bytes[UNWIND_BISECT_LARGE_BLOCK / sizeof(u64) + 1];
 };
 
 int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *array,
 		       u64 key, struct unwind_bisect_element *element, unsigned int *waits);
-bool unwind_bisect_block_user(unsigned long first, u32 count, u64 key,
-			      struct unwind_bisect_block *block, unsigned long blocks,
-			      unsigned long last);
+unsigned int unwind_bisect_block_user(const struct unwind_bisect_index *index, u64 key,
+				      struct unwind_bisect_block *block);
 int unwind_bisect_kernel(const void *table, const struct unwind_bisect_array *array,
 			 u64 key, struct unwind_bisect_element *element);
 

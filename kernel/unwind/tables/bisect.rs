@@ -16,11 +16,16 @@ use kernel::{
 };
 
 use crate::parse::{
+    AnyBlock,
     Array,
-    Block,
     Element,
+    Found,
     Index,
-    Lost, //
+    LargeBlock,
+    Lost,
+    SmallBlock,
+    BLOCK,
+    LARGE_BLOCK, //
 };
 
 /// The size of the field that a function yields.
@@ -48,9 +53,29 @@ assert_layout!(
     place, origin, count, wide, relative, swapped
 );
 assert_layout!(Element, bindings::unwind_bisect_element: start, rest, nth);
-assert_layout!(Block, bindings::unwind_bisect_block: element, at, bytes);
+assert_layout!(LargeBlock, bindings::unwind_bisect_block: bytes);
+assert_layout!(
+    Index, bindings::unwind_bisect_index:
+    first, blocks, last, count, small
+);
 
-static_assert!(Block::LEN == bindings::UNWIND_BISECT_BLOCK as usize);
+/// Asserts that a field of what a block is of is where C expects it.
+macro_rules! assert_found {
+    ($($field:ident),+) => {$(
+        static_assert!(
+            offset_of!(Found, $field) == offset_of!(bindings::unwind_bisect_block, $field)
+        );
+        static_assert!(
+            size_of_field(|ours: &Found| &ours.$field)
+                == size_of_field(|theirs: &bindings::unwind_bisect_block| &theirs.$field)
+        );
+    )+};
+}
+
+assert_found!(element, at, progress);
+static_assert!(offset_of!(SmallBlock, bytes) == offset_of!(LargeBlock, bytes));
+static_assert!(BLOCK == bindings::UNWIND_BISECT_BLOCK as usize);
+static_assert!(LARGE_BLOCK == bindings::UNWIND_BISECT_LARGE_BLOCK as usize);
 
 static_assert!(Lost::ENOENT == -(bindings::ENOENT as i32));
 static_assert!(Lost::EINVAL == -(bindings::EINVAL as i32));
@@ -81,33 +106,32 @@ pub(crate) fn in_user_memory(
     found(ret, element)
 }
 
-/// Searches the index of a table in the current process, and reads the block that the element leads
+/// Searches an index of addresses in the current process, and reads the block that the element leads
 /// to, into `room`. Nothing waits for memory.
 #[allow(dead_code, reason = "the parser's tests read no user memory")]
 #[inline(always)]
 pub(crate) fn block_in_user_memory<'a>(
-    table: usize,
     index: &Index,
     key: u64,
-    room: &'a mut MaybeUninit<Block>,
-) -> Option<&'a Block> {
-    let at = |place: u64| table.wrapping_add(place as usize);
-
-    // SAFETY: `room` is laid out as C expects, see above, and C may write to it. User memory may be
-    // asked for at any address.
-    let found = unsafe {
+    room: &'a mut MaybeUninit<LargeBlock>,
+) -> Option<AnyBlock<'a>> {
+    // SAFETY: Both structures are laid out as C expects, see above, and C may write to `room`. User
+    // memory may be asked for at any address.
+    let len = unsafe {
         bindings::unwind_bisect_block_user(
-            at(index.place),
-            index.count,
+            core::ptr::from_ref(index).cast(),
             key,
             room.as_mut_ptr().cast(),
-            at(index.blocks),
-            at(index.last),
         )
     };
 
-    // SAFETY: C has found an element, and filled all of the structure.
-    found.then(|| unsafe { room.assume_init_ref() })
+    match len as usize {
+        // SAFETY: C has filled so much of it.
+        BLOCK => Some(AnyBlock::Small(unsafe { &mut *room.as_mut_ptr().cast() })),
+        // SAFETY: C has filled all of it.
+        LARGE_BLOCK => Some(AnyBlock::Large(unsafe { room.assume_init_mut() })),
+        _ => None,
+    }
 }
 
 /// Searches an array in a table that the kernel has.

@@ -6,6 +6,57 @@
 #include <linux/uaccess.h>
 #include <linux/unwind_tables.h>
 
+#include "bisect.h"
+#include "search.h"
+
+/*
+ * Search the index of the text that the last lookup was in: most of its callers are in
+ * it, too. Whatever fails, Rust finds out why.
+ */
+static __always_inline unsigned int find_block(unsigned long ip, struct unwind_tables_walk *walk,
+					       struct unwind_bisect_block *block)
+{
+	const struct unwind_tables_recent *recent = &walk->recent;
+	const struct unwind_bisect_index index = {
+		.first	= recent->first,
+		.blocks	= recent->blocks,
+		.last	= recent->last,
+		.count	= recent->count,
+		.small	= recent->small,
+	};
+
+	if (recent->generation != walk->answer.generation ||
+	    ip - recent->text_start >= recent->text_size || walk->budget < UNWIND_TABLES_FIND)
+		return 0;
+	walk->budget -= UNWIND_TABLES_FIND;
+	return unwind_bisect_block(&index, ip, block);
+}
+
+/* Put the rule of an address, or the error of looking for one, into @walk. */
+static __always_inline void find_rule(unsigned long ip, struct unwind_tables_walk *walk)
+{
+	struct unwind_bisect_block block __uninitialized;
+	u64 rule;
+
+	switch (find_block(ip, walk, &block)) {
+	case UNWIND_BISECT_BLOCK:
+		rule = __unwind_tables_block_rule(&block, ip);
+		break;
+	case UNWIND_BISECT_LARGE_BLOCK:
+		rule = __unwind_tables_large_block_rule(&block, ip);
+		break;
+	default:
+		walk->error = __unwind_tables_lookup(ip, NULL, walk);
+		return;
+	}
+	if (unlikely(!rule)) {
+		walk->error = __unwind_tables_lookup(ip, &block, walk);
+		return;
+	}
+	walk->answer.rule = rule;
+	walk->error = 0;
+}
+
 /*
  * Keep an answer for other stacks. A stack is interrupted at another address each time,
  * but callers come again. So the answer of a caller goes into the first slot of a pair,
@@ -38,7 +89,7 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 	walk->answer.generation = smp_load_acquire(&walk->tables->generation);
 	/* A read that may wait allows it for itself: see wait.h. */
 	pagefault_disable();
-	walk->error = __unwind_tables_lookup(ip, walk);
+	find_rule(ip, walk);
 	pagefault_enable();
 	walk->lookups++;
 	walk->caller_lookups += walk->caller;

@@ -8,8 +8,11 @@ use kernel::bindings;
 use crate::parse::eh_frame;
 use crate::parse::{
     sframe,
+    Block,
     Budget,
     Error,
+    Found,
+    Index,
     Packed,
     Reader,
     Rule,
@@ -156,6 +159,26 @@ pub(crate) enum Rest {
     All,
 }
 
+impl From<sframe::Rest> for Rest {
+    fn from(rest: sframe::Rest) -> Self {
+        Self::SFrame(rest)
+    }
+}
+
+impl Rest {
+    /// To go on behind what a search of the index has found.
+    pub(crate) fn found(found: &Found) -> Self {
+        Self::SFrame(sframe::Rest::found(found))
+    }
+}
+
+/// The rule that holds at address `pc`, from what a search of an [`Index`] has found, if it is found
+/// quickly. Otherwise `block` says where to go on.
+#[inline(always)]
+pub(crate) fn block_rule<const N: usize>(block: &mut Block<N>, pc: usize) -> Option<Packed> {
+    sframe::block_rule::<Machine, N>(block, pc as u64)
+}
+
 impl Header {
     /// Reads and checks the header of `table`, whose first byte is the first one of `reader`.
     ///
@@ -179,6 +202,15 @@ impl Header {
         }
     }
 
+    /// The index, if quick lookups can search it.
+    pub(crate) fn index(&self) -> Option<Index> {
+        match self {
+            Self::SFrame(header) => header.usual_index(),
+            #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
+            Self::EhFrame(_) => None,
+        }
+    }
+
     /// The rule that holds at address `pc`, from the table that stands at address `base`, if it is
     /// found quickly; or what is left to be done, for [`Header::put_rest`].
     #[inline(always)]
@@ -190,9 +222,9 @@ impl Header {
         budget: &mut Budget,
     ) -> Result<Packed, Rest> {
         match self {
-            Self::SFrame(header) => header
-                .quick_rule(reader, base as u64, pc as u64, budget)
-                .map_err(Rest::SFrame),
+            Self::SFrame(header) => {
+                Ok(header.quick_rule(reader, base as u64, pc as u64, budget)?)
+            }
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
             Self::EhFrame(_) => Err(Rest::All),
         }

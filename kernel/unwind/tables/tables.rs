@@ -56,8 +56,10 @@ use kernel::{
 use crate::{
     entry::EntryRef,
     parse::{
+        LargeBlock,
         Packed,
-        Rule, //
+        Rule,
+        SmallBlock, //
     },
     registry::{
         walk_flags,
@@ -454,18 +456,53 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
     }
 }
 
-/// Finds the rule for an address: see `unwind_tables_ask()` in the C header.
-///
-/// Puts it into `walk`: into its answer, or into its frame if it does not fit there.
+/// The rule for user address `ip` in a word, from a block that a search for it has read; or 0, if
+/// [`__unwind_tables_lookup`] has to decide.
 ///
 /// # Safety
 ///
-/// `walk` must be from `unwind_tables_start()` and valid for reading and writing, and nothing else
+/// `block` must be valid for reading and writing, and be from `unwind_bisect_block()`.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_block_rule(
+    block: *mut bindings::unwind_bisect_block,
+    ip: usize,
+) -> u64 {
+    // SAFETY: `block` is valid, C has filled so much of it, and it is laid out so: see `bisect`.
+    let block = unsafe { &mut *block.cast::<SmallBlock>() };
+
+    table::block_rule(block, ip).map_or(0, Packed::word)
+}
+
+/// The same for a large block.
+///
+/// # Safety
+///
+/// `block` must be valid for reading and writing, and be a large one from `unwind_bisect_block()`.
+#[export]
+pub unsafe extern "C" fn __unwind_tables_large_block_rule(
+    block: *mut bindings::unwind_bisect_block,
+    ip: usize,
+) -> u64 {
+    // SAFETY: `block` is valid, C has filled all of it, and it is laid out so: see `bisect`.
+    let block = unsafe { &mut *block.cast::<LargeBlock>() };
+
+    table::block_rule(block, ip).map_or(0, Packed::word)
+}
+
+/// Finds the rule for an address: see `unwind_tables_ask()` in the C header.
+///
+/// Puts it into `walk`: into its answer, or into its frame if it does not fit there. `block` is
+/// what a search for the address has found, in the table of `walk`'s `recent`, if there was one.
+///
+/// # Safety
+///
+/// `block` must be null, or what one of the functions above yielded 0 for. `walk` must be from `unwind_tables_start()` and valid for reading and writing, and nothing else
 /// may use it. Its `tables` must be what `current->mm` points to, its `recent` from the last call,
 /// or with a generation of zero.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_lookup(
     ip: usize,
+    block: *const bindings::unwind_bisect_block,
     walk: *mut bindings::unwind_tables_walk,
 ) -> c_int {
     // SAFETY: `tables` is what `current->mm` points to. A registry lives as long as its address
@@ -473,8 +510,10 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     let registry = unsafe { &*(*walk).tables.cast::<Registry>() };
     // SAFETY: `walk` is valid, its `recent` from the last call or without a generation.
     let mut walk = unsafe { Walk::from_raw(walk) };
+    // SAFETY: `block` is null or valid for reading, and starts with this: see `bisect`.
+    let found = unsafe { block.cast::<parse::Found>().as_ref() };
 
-    from_result(|| registry.rule(ip, &mut walk).map(|()| 0))
+    from_result(|| registry.rule(ip, found, &mut walk).map(|()| 0))
 }
 
 /// Puts a rule into `frame` that was remembered in a word: see `unwind_tables_lookup()` in the C

@@ -15,11 +15,12 @@ use kernel::{
 use crate::{
     bisect,
     parse::{
+        AnyBlock,
         Array,
-        Block,
         Element,
         Fault,
         Index,
+        LargeBlock,
         Lost,
         Reader, //
     }, //
@@ -68,13 +69,13 @@ impl Reader for UserMemory<'_> {
         base: u64,
         index: &Index,
         key: u64,
-        room: &'a mut MaybeUninit<Block>,
-    ) -> Option<&'a Block> {
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<AnyBlock<'a>> {
         // Only tests read a table that was written for another place.
         if base != self.base as u64 {
             return self.find_in_parts(base, index, key, room);
         }
-        bisect::block_in_user_memory(self.base, index, key, room)
+        bisect::block_in_user_memory(&index.at(base), key, room)
     }
 
     #[inline(always)]

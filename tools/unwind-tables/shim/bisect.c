@@ -16,13 +16,10 @@ int shim_bisect(const struct shim_reader *reader, const struct unwind_bisect_arr
 	return unwind_bisect_user(0, array, key, element, &waits);
 }
 
-/* As unwind_bisect_block_user(), in the table of @reader: places instead of addresses. */
-bool shim_find(const struct shim_reader *reader, u64 place, u32 count, u64 key,
-	       struct unwind_bisect_block *block, u64 blocks, u64 last)
+/* As unwind_bisect_block_user(), in the table of @reader. */
+unsigned int shim_find(const struct shim_reader *reader, const struct unwind_bisect_index *index,
+		       u64 key, struct unwind_bisect_block *block)
 {
-	const u64 base = reader->base;
-
 	shim_reader = *reader;
-	return unwind_bisect_block_user(base + place, count, key, block, base + blocks,
-					base + last);
+	return unwind_bisect_block_user(index, key, block);
 }

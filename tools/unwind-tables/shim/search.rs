@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::slice;
 
-use crate::parse::{Array, Block, Element, Index, Lost, Reader};
+use crate::parse::{AnyBlock, Array, BLOCK, Element, Index, LARGE_BLOCK, LargeBlock, Lost, Reader};
 
 /// How C reads: `struct shim_reader`.
 #[repr(C)]
@@ -26,13 +26,10 @@ unsafe extern "C-unwind" {
 
     fn shim_find(
         reader: *const ShimReader,
-        place: u64,
-        count: u32,
+        index: *const Index,
         key: u64,
-        block: *mut Block,
-        blocks: u64,
-        last: u64,
-    ) -> bool;
+        block: *mut LargeBlock,
+    ) -> u32;
 
     fn unwind_bisect_kernel(
         table: *const c_void,
@@ -90,21 +87,21 @@ pub fn block_in_reader<'a, R: Reader>(
     base: u64,
     index: &Index,
     key: u64,
-    room: &'a mut MaybeUninit<Block>,
-) -> Option<&'a Block> {
+    room: &'a mut MaybeUninit<LargeBlock>,
+) -> Option<AnyBlock<'a>> {
     let shim = ShimReader::new(reader, base);
-    let Index {
-        place,
-        count,
-        blocks,
-        last,
-    } = *index;
-    let block = room.as_mut_ptr();
+    let index = index.at(base);
 
     // SAFETY: The structures are laid out as in C, which the kernel's build asserts. C reads by
-    // `read` only, which gets its own `R`. It fills the block if it has found an element.
-    unsafe {
-        shim_find(&shim, place, count, key, block, blocks, last).then(|| room.assume_init_ref())
+    // `read` only, which gets its own `R`.
+    let len = unsafe { shim_find(&shim, &index, key, room.as_mut_ptr()) };
+
+    match len as usize {
+        // SAFETY: C has filled so much of it.
+        BLOCK => Some(AnyBlock::Small(unsafe { &mut *room.as_mut_ptr().cast() })),
+        // SAFETY: C has filled all of it.
+        LARGE_BLOCK => Some(AnyBlock::Large(unsafe { room.assume_init_mut() })),
+        _ => None,
     }
 }
 

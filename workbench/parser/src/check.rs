@@ -43,13 +43,14 @@ pub(crate) fn sframe<A: sframe::Abi>(
     let header_reads = memory.reads();
 
     assert!(header_reads <= 1, "a header in {header_reads} pieces");
-    // A search pays for 32 starts. Four other reads are free: two numbers of the entry, the first
-    // rows, and data words. If the index is short, the search reads fewer starts than it pays for.
-    let mut free = 4;
+    // A search pays for 32 starts. Ten other reads are free: two numbers of the entry, the first
+    // rows, data words, and the second half of a large block, in words. If the index is short, the
+    // search reads fewer starts than it pays for.
+    let mut free = 10;
     if let Ok(header) = &header {
         assert!(header.table_len() <= len, "a table longer than told");
         if header.functions() < 1 << 30 {
-            free = 2;
+            free = 8;
         }
     }
     let result = header.and_then(|header| header.rule(memory, base, pc, &mut budget));

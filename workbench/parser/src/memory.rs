@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 
-use crate::parse::{Array, Block, Element, Fault, Index, Lost, Reader};
+use crate::parse::{AnyBlock, Array, Element, Fault, Index, LargeBlock, Lost, Reader};
 use crate::search;
 
 /// A table that does not change. The benches read it.
@@ -232,8 +232,8 @@ impl Reader for Memory<'_> {
         base: u64,
         index: &Index,
         key: u64,
-        room: &'a mut MaybeUninit<Block>,
-    ) -> Option<&'a Block> {
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<AnyBlock<'a>> {
         // No address wraps where a table is in user memory.
         let most = base.checked_add(self.len).and_then(|end| end.checked_add(u32::MAX.into()));
         let found = if most.is_some() {

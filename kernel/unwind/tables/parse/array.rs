@@ -66,17 +66,22 @@ pub(crate) struct Element {
 /// An index of the usual kind: offsets have 8 bytes and count from where they stand. The second
 /// number behind an offset says where the bytes are that its element leads to.
 ///
-/// All places are in bytes from the start of the table.
-#[derive(Clone, Copy, Debug)]
+/// All places are in bytes from the start of the table, or addresses: see [`Index::at`].
+///
+/// The layout is that of C: `struct unwind_bisect_index`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Index {
     /// Where its elements are.
-    pub(crate) place: u64,
-    /// How many elements there are.
-    pub(crate) count: u32,
+    pub(crate) first: u64,
     /// Where the bytes are that elements lead to.
     pub(crate) blocks: u64,
-    /// Where a block starts at most, so that it ends with these bytes.
+    /// Where a block of [`BLOCK`] bytes starts at most, so that it ends with these bytes.
     pub(crate) last: u64,
+    /// How many elements there are.
+    pub(crate) count: u32,
+    /// Elements whose first number is above this lead to large blocks.
+    pub(crate) small: u32,
 }
 
 impl Index {
@@ -84,36 +89,90 @@ impl Index {
     #[inline]
     pub(crate) fn array(&self, base: u64) -> Array {
         Array {
-            place: self.place,
-            origin: base.wrapping_add(self.place),
+            place: self.first,
+            origin: base.wrapping_add(self.first),
             count: self.count,
             wide: true,
             relative: true,
             swapped: false,
         }
     }
+
+    /// The same index, with addresses: its table stands at address `base`.
+    pub(crate) fn at(&self, base: u64) -> Self {
+        Self {
+            first: base.wrapping_add(self.first),
+            blocks: base.wrapping_add(self.blocks),
+            last: base.wrapping_add(self.last),
+            ..*self
+        }
+    }
 }
 
-/// An element of an index, and the first bytes that it leads to: as many as nearly all rows of a
-/// small function have.
+/// An element of an index, and the first bytes that it leads to, `N` and [`MORE`]: as many as nearly
+/// all rows of a function have.
 ///
-/// The layout is that of C: `struct unwind_bisect_block`.
+/// The layout is that of C, which has room for a large one: `struct unwind_bisect_block`.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Block {
+pub(crate) struct Block<const N: usize> {
+    /// What was found.
+    pub(crate) found: Found,
+    /// Bytes of the table, and a few behind them, so that these can be taken anywhere.
+    pub(crate) bytes: [u8; N],
+}
+
+/// What a block is of.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Found {
     /// The element.
     pub(crate) element: Element,
     /// Which of the bytes it leads to: not the first, if that is near the end of the table.
     pub(crate) at: u64,
-    /// Bytes of the table, and zeros behind them, so that a few can be taken anywhere.
-    pub(crate) bytes: [u8; Self::LEN + Self::MORE],
+    /// How far a lookup has come that needs more bytes.
+    pub(crate) progress: Progress,
 }
 
-impl Block {
-    /// How many bytes are read.
-    pub(crate) const LEN: usize = 48;
-    /// How many zeros there are.
-    pub(crate) const MORE: usize = 8;
+/// How many bytes of the table a block has.
+pub(crate) const BLOCK: usize = 48;
+/// How many bytes of the table a large block has.
+pub(crate) const LARGE_BLOCK: usize = 96;
+/// How many bytes are behind these.
+pub(crate) const MORE: usize = 8;
+
+/// A block.
+pub(crate) type SmallBlock = Block<{ BLOCK + MORE }>;
+/// A block of an element whose first number is large, if the table has so many bytes.
+pub(crate) type LargeBlock = Block<{ LARGE_BLOCK + MORE }>;
+
+/// The block that a search has read.
+pub(crate) enum AnyBlock<'a> {
+    /// Of the usual size.
+    Small(&'a mut SmallBlock),
+    /// A large one.
+    Large(&'a mut LargeBlock),
+}
+
+/// How far a lookup has come in what an element leads to.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Progress {
+    /// Where to go on, in bytes from what the element leads to.
+    pub(crate) place: u16,
+    /// How many items are left there.
+    pub(crate) left: u16,
+    /// What they are like.
+    pub(crate) kind: u32,
+}
+
+impl Progress {
+    /// Nowhere.
+    pub(crate) const NONE: Self = Self {
+        place: 0,
+        left: 0,
+        kind: 0,
+    };
 }
 
 /// Why a search has found no element.

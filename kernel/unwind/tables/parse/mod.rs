@@ -34,11 +34,19 @@ pub(crate) use arch::{
     S390x, //
 };
 pub(crate) use array::{
+    AnyBlock,
     Array,
     Block,
     Element,
+    Found,
     Index,
-    Lost, //
+    LargeBlock,
+    Lost,
+    Progress,
+    SmallBlock,
+    BLOCK,
+    LARGE_BLOCK,
+    MORE, //
 };
 pub(crate) use error::{
     Error,

@@ -9,11 +9,18 @@ use core::mem::{
 
 use super::{
     array::{
+        AnyBlock,
         Array,
         Block,
         Element,
+        Found,
         Index,
-        Lost, //
+        LargeBlock,
+        Lost,
+        Progress,
+        BLOCK,
+        LARGE_BLOCK,
+        MORE, //
     },
     error::Error, //
 };
@@ -50,36 +57,40 @@ pub(crate) trait Reader {
         base: u64,
         index: &Index,
         key: u64,
-        room: &'a mut MaybeUninit<Block>,
-    ) -> Option<&'a Block> {
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<AnyBlock<'a>> {
         self.find_in_parts(base, index, key, room)
     }
 
-    /// The same by the other functions.
+    /// The same by the other functions. It finds large blocks only.
     #[inline]
     fn find_in_parts<'a>(
         &self,
         base: u64,
         index: &Index,
         key: u64,
-        room: &'a mut MaybeUninit<Block>,
-    ) -> Option<&'a Block> {
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<AnyBlock<'a>> {
+        const MORE_THAN_SMALL: u64 = (LARGE_BLOCK - BLOCK) as u64;
         let element = self.bisect(&index.array(base), key).ok()?;
         let [_, place] = element.rest;
         let place = index.blocks.wrapping_add(place.into());
-        let start = place.min(index.last);
+        let start = place.min(index.last.checked_sub(MORE_THAN_SMALL)?);
         let at = place.wrapping_sub(start);
-        if at >= Block::LEN as u64 {
+        if at >= LARGE_BLOCK as u64 {
             return None;
         }
         let block = room.write(Block {
-            element,
-            at,
-            bytes: [0; Block::LEN + Block::MORE],
+            found: Found {
+                element,
+                at,
+                progress: Progress::NONE,
+            },
+            bytes: [0; LARGE_BLOCK + MORE],
         });
 
-        self.read(start, block.bytes.get_mut(..Block::LEN)?).ok()?;
-        Some(block)
+        self.read(start, block.bytes.get_mut(..LARGE_BLOCK)?).ok()?;
+        Some(AnyBlock::Large(block))
     }
 
     /// Copies `N` bytes from byte `offset` of the table.

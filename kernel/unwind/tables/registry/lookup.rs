@@ -27,6 +27,7 @@ use crate::{
     cache,
     entry::Entry,
     parse::{
+        self,
         Budget,
         Error,
         Malformed,
@@ -70,44 +71,20 @@ impl Registry {
     /// the current process has not registered any, they are looked for.
     ///
     /// Looks first at what `walk` has found last, and leaves there what it found, and the rule.
-    /// Reads user memory.
-    // Nearly all lookups are quick ones in a table that is known to be good. What others need is in
-    // functions of their own, so that this one has little to save on the kernel's stack.
-    #[inline(always)]
-    pub(crate) fn rule(&self, pc: usize, walk: &mut Walk<'_>) -> Result {
-        Self::quick_rule(pc, walk).or_else(|rest| self.put_rest(rest, pc, walk))
-    }
-
-    /// Finds the rule if the table of the last section is known to be good, and does so quickly.
-    ///
-    /// # Errors
-    ///
-    /// What is left to be done; `None` if there is no such table.
-    #[inline(always)]
-    fn quick_rule(pc: usize, walk: &mut Walk<'_>) -> Result<(), Option<Rest>> {
-        let Lookups {
-            recent,
-            waits,
-            budget,
-            mut answer,
-        } = walk.lookups();
-        let Good { header, base } = recent
-            .good_at(answer.generation(), pc, Format::FIRST)
-            .ok_or(None)?;
-        let memory = UserMemory::new(base, waits);
-
-        answer.put_packed(header.quick_rule(&memory, base, pc, budget)?);
-        Ok(())
-    }
-
-    /// Does what a quick lookup has left to be done.
-    #[inline(never)]
-    fn put_rest(&self, rest: Option<Rest>, pc: usize, walk: &mut Walk<'_>) -> Result {
-        let rest = match rest {
-            Some(rest) => rest,
+    /// If `found` is given, the index of that table was searched, and this was found: C does most of
+    /// the lookups in a table that is known to be good. Reads user memory.
+    pub(crate) fn rule(
+        &self,
+        pc: usize,
+        found: Option<&parse::Found>,
+        walk: &mut Walk<'_>,
+    ) -> Result {
+        let rest = match found {
+            Some(found) => Rest::found(found),
             None => {
                 let Lookups { recent, answer, .. } = walk.lookups();
-                if !recent.is_at(answer.generation(), pc) {
+                let is_new = !recent.is_at(answer.generation(), pc);
+                if is_new {
                     if let Err(error) = self.open(pc, walk) {
                         return self.unknown(walk, error);
                     }
@@ -115,9 +92,11 @@ impl Registry {
                 if let Err(error) = self.ensure_good(Format::FIRST, walk) {
                     return self.ask_others(error, pc, walk);
                 }
-                match Self::quick_rule(pc, walk) {
-                    Ok(()) => return Ok(()),
-                    Err(rest) => rest.unwrap_or(Rest::All),
+                match is_new.then(|| Self::quick_rule(pc, walk)) {
+                    Some(Ok(())) => return Ok(()),
+                    Some(Err(rest)) => rest,
+                    // C has tried.
+                    None => Rest::All,
                 }
             }
         };
@@ -126,6 +105,25 @@ impl Registry {
             Ok(()) => Ok(()),
             Err(error) => self.ask_others(error, pc, walk),
         }
+    }
+
+    /// Finds the rule, if the table of the last section says so quickly.
+    ///
+    /// # Errors
+    ///
+    /// What is left to be done.
+    fn quick_rule(pc: usize, walk: &mut Walk<'_>) -> Result<(), Rest> {
+        let Lookups {
+            recent,
+            waits,
+            budget,
+            mut answer,
+        } = walk.lookups();
+        let (Good { header, base }, _) = recent.good(Format::FIRST).ok_or(Rest::All)?;
+        let memory = UserMemory::new(base, waits);
+
+        answer.put_packed(header.quick_rule(&memory, base, pc, budget)?);
+        Ok(())
     }
 
     /// Records that the text of an address is not known, for the reason that `error` is.
@@ -357,9 +355,7 @@ impl Registry {
             }
         };
 
-        if let Some(last) = walk.lookups().recent.last() {
-            *format.of_mut(&mut last.found.verdicts) = Some(verdict);
-        }
+        walk.lookups().recent.set_verdict(format, verdict);
         match verdict {
             Verdict::Good(_) => Ok(()),
             Verdict::Disabled(malformed) => Err(Error::Malformed(malformed)),

@@ -9,6 +9,7 @@
 mod aarch64;
 mod amd64;
 mod amd64_flexible;
+mod amd64_large;
 mod arrays;
 mod eh_frame;
 pub(crate) mod elf;
@@ -43,6 +44,7 @@ pub(crate) use arrays::{
 pub(crate) const TABLES: &[&Table] = &[
     &amd64::TABLE,
     &amd64_flexible::TABLE,
+    &amd64_large::TABLE,
     &aarch64::TABLE,
     &s390x::TABLE,
 ];

@@ -100,9 +100,9 @@ proptest! {
             let entries = searches * search + if empty == 0 { 0 } else { empty + 1 };
             if here.clone().all(|(_, len)| *len <= WINDOW) {
                 let reads = found.reads;
-                // A block is read in six words. Then there are three reads of rows: the first rows,
-                // the rows behind them, and words of a row before these.
-                prop_assert!(reads <= entries + 6 + 3, "{} reads at {:#x}", reads, pc);
+                // A large block is read in twelve words. Then there are three reads of rows: the
+                // first rows, the rows behind them, and words of a row before these.
+                prop_assert!(reads <= entries + 12 + 3, "{} reads at {:#x}", reads, pc);
             }
             // The lookup reads the rows up to the one behind the found one.
             let rows = here.map(|(function, _)| {

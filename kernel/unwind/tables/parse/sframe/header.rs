@@ -10,21 +10,27 @@ use core::{
 use super::{
     super::{
         reader::take,
+        AnyBlock,
         Array,
-        Block,
         Budget,
         Element,
         Error,
+        Found,
         Index,
         Lost,
         Packed,
+        Progress,
         Reader,
         Rule,
-        Sink, //
+        Sink,
+        BLOCK, //
     },
     abi::Abi,
     function::Function,
-    quick,
+    quick::{
+        self,
+        block_rule, //
+    },
     reason::Reason,
     row::Walk,
     window::Window,
@@ -58,12 +64,19 @@ pub(crate) struct Header<A> {
 
 /// What a quick lookup has left to be done.
 pub(crate) enum Rest {
-    /// To look at the function that this element of the index is.
-    Decide(Element),
+    /// To look at the function that this element of the index is, from some row on.
+    Decide(Element, Progress),
     /// To search the index: it is of an unusual kind, or a quick search has failed.
     Search,
     /// Nothing but to say this.
     Nothing(Error),
+}
+
+impl Rest {
+    /// To go on behind what a search has found, which was not enough.
+    pub(crate) fn found(found: &Found) -> Self {
+        Self::Decide(found.element, found.progress)
+    }
 }
 
 impl From<Error> for Rest {
@@ -228,16 +241,22 @@ impl<A: Abi> Header<A> {
         pc: u64,
         budget: &mut Budget,
     ) -> Result<Packed, Rest> {
-        let Some(index) = self.usual_index() else {
+        let Some(index) = self.usual_index().filter(|_| pc <= quick::HIGHEST) else {
             return Err(Rest::Search);
         };
         budget.spend(Budget::FIND)?;
         let mut room = MaybeUninit::uninit();
-        let Some(block) = reader.find(base, &index, pc, &mut room) else {
-            return Err(Rest::Search);
-        };
-
-        quick::short::<A>(block, pc).ok_or(Rest::Decide(block.element))
+        match reader
+            .find(base, &index, pc, &mut room)
+            .ok_or(Rest::Search)?
+        {
+            AnyBlock::Small(block) => {
+                block_rule::<A, _>(block, pc).ok_or_else(|| Rest::found(&block.found))
+            }
+            AnyBlock::Large(block) => {
+                block_rule::<A, _>(block, pc).ok_or_else(|| Rest::found(&block.found))
+            }
+        }
     }
 
     /// Does what a quick lookup has left to be done, and puts the rule into `sink`.
@@ -255,26 +274,30 @@ impl<A: Abi> Header<A> {
         budget: &mut Budget,
         sink: &mut impl Sink,
     ) -> Result<(), Error> {
-        let element = match rest {
-            Rest::Decide(element) => *element,
+        let (element, progress) = match rest {
+            Rest::Decide(element, progress) => (*element, *progress),
             Rest::Search => {
                 budget.spend(Budget::FIND)?;
-                reader
+                let element = reader
                     .bisect(&self.array(base), pc)
-                    .map_err(|lost| self.lost(lost))?
+                    .map_err(|lost| self.lost(lost))?;
+
+                (element, Progress::NONE)
             }
             Rest::Nothing(error) => return Err(*error),
         };
 
-        budget.limited(|budget| self.decide(&element, reader, base, pc, budget, sink))
+        budget.limited(|budget| self.decide(&element, progress, reader, base, pc, budget, sink))
     }
 
     /// Puts the rule into `sink` of the function whose entry a search of the index has found,
     /// whatever that is like.
+    #[expect(clippy::too_many_arguments)]
     #[inline(always)]
     fn decide<R: Reader>(
         &self,
         element: &Element,
+        progress: Progress,
         reader: &R,
         base: u64,
         pc: u64,
@@ -288,7 +311,7 @@ impl<A: Abi> Header<A> {
             // So this is below its size.
             let wanted = pc.wrapping_sub(function.start) as u32;
 
-            if let Some(rule) = quick::long(&mut window, &function, wanted, budget)? {
+            if let Some(rule) = quick::long(&mut window, &function, progress, wanted, budget)? {
                 sink.put_packed(rule);
                 return Ok(());
             }
@@ -300,9 +323,10 @@ impl<A: Abi> Header<A> {
         Ok(())
     }
 
-    /// The index, if it is as linkers write it for the machine that this runs on, and rows are.
+    /// The index, if it is as linkers write it for the machine that this runs on, and rows are:
+    /// what a search of it finds is for [`block_rule`].
     #[inline(always)]
-    fn usual_index(&self) -> Option<Index> {
+    pub(crate) fn usual_index(&self) -> Option<Index> {
         if !self.pc_relative || !has_usual_rules::<A>() || cfg!(target_endian = "big") {
             return None;
         }
@@ -310,11 +334,12 @@ impl<A: Abi> Header<A> {
         let rows_end = self.rows.wrapping_add(self.rows_len.into());
 
         Some(Index {
-            place: self.index,
-            count: self.functions,
+            first: self.index,
             blocks: self.rows,
             // Before the rows, there is more of the table.
-            last: rows_end.checked_sub(Block::LEN as u64)?,
+            last: rows_end.checked_sub(BLOCK as u64)?,
+            count: self.functions,
+            small: quick::SMALL,
         })
     }
 

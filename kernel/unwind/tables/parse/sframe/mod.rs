@@ -38,6 +38,7 @@ pub(crate) use header::{
     Header,
     Rest, //
 };
+pub(crate) use quick::block_rule;
 pub(crate) use reason::Reason;
 pub(crate) use row::{
     Attribute,

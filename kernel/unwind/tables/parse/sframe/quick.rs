@@ -10,8 +10,12 @@ use super::{
         Block,
         Budget,
         Error,
+        Found,
         Packed,
-        Reader, //
+        Progress,
+        Reader,
+        BLOCK,
+        MORE, //
     },
     abi::Abi,
     function::Function,
@@ -31,37 +35,55 @@ use super::{
 };
 
 /// Bytes of text that a small function has at most: a byte says where its rows start.
-const SMALL: u32 = 256;
-/// Bytes of a window that are behind the rows: a few can be taken at once wherever the last one is.
-const MORE: usize = Block::MORE;
+pub(super) const SMALL: u32 = 1 << 8;
+/// Bytes of text that any other function has at most for which there are quick lookups.
+const LARGE: u32 = 1 << 16;
+/// The highest address for which there are. A function that holds it ends below 2^64.
+pub(super) const HIGHEST: u64 = u64::MAX - LARGE as u64;
 
-/// The rule for address `pc` in the function that `block` was found for, if that is small, on a
+/// The rule for address `pc`, at most [`HIGHEST`], in the function that `block` was found for, on a
 /// machine that has usual rules. What it costs is part of [`Budget::FIND`].
 ///
-/// `None` only means that somebody else has to decide: the function may not hold `pc`.
+/// `None` only means that somebody else has to decide, and `block` says where to go on: the function
+/// may not hold `pc`.
 #[inline(always)]
-pub(super) fn short<A: Abi>(block: &Block, pc: u64) -> Option<Packed> {
-    let Block { element, at, bytes } = block;
-    let [size, _] = Function::size_and_rows::<A>(element);
-    let wanted = pc.wrapping_sub(element.start);
-
-    if wanted >= size.into() || size > SMALL || element.start.checked_add(size.into()).is_none() {
-        return None;
-    }
-    let at = usize::try_from(*at).ok()?;
-    let (count, Width::One) = Attribute::usual::<A>(bytes, at)? else {
-        return None;
-    };
-    // What is wanted is below the size.
-    let mut rows = Rows::new(at, count, wanted as u32, size);
-
-    match rows.pass::<A, _>(bytes, Width::One) {
-        End::Found => rows.rule::<A, _>(bytes, Width::One),
-        _ => None,
+pub(crate) fn block_rule<A: Abi, const N: usize>(block: &mut Block<N>, pc: u64) -> Option<Packed> {
+    match rule_in_block::<A, N>(block, pc) {
+        Ok(rule) => Some(rule),
+        Err(progress) => {
+            block.found.progress = progress;
+            None
+        }
     }
 }
 
-/// The rule for a place in a function, which holds it.
+/// The same, or where to go on.
+#[inline(always)]
+fn rule_in_block<A: Abi, const N: usize>(block: &Block<N>, pc: u64) -> Result<Packed, Progress> {
+    let Block { found, bytes } = block;
+    let [size, _] = Function::size_and_rows::<A>(&found.element);
+    let wanted = pc.wrapping_sub(found.element.start);
+
+    if wanted >= size.into() || size > LARGE {
+        return Err(Progress::NONE);
+    }
+    let at = usize::try_from(found.at).map_err(|_| Progress::NONE)?;
+    let (count, width) = Attribute::usual::<A>(bytes, at).ok_or(Progress::NONE)?;
+    // What is wanted is below the size.
+    let rows = Rows::new(at, count, wanted as u32, size);
+
+    if width == Width::One {
+        rows.in_block::<A, N>(block, Width::One)
+    } else if width == Width::Two && N > BLOCK + MORE {
+        // Such a function has a large block, unless that is near the end of the table.
+        rows.in_block::<A, N>(block, Width::Two)
+    } else {
+        Err(Progress::NONE)
+    }
+}
+
+/// The rule for a place in a function, which holds it. `progress` says how far another lookup has
+/// come.
 ///
 /// `None` only means that a [`Walk`](super::row::Walk) has to decide.
 ///
@@ -72,37 +94,62 @@ pub(super) fn short<A: Abi>(block: &Block, pc: u64) -> Option<Packed> {
 pub(super) fn long<A: Abi, R: Reader>(
     window: &mut Window<'_, A, R>,
     function: &Function,
+    progress: Progress,
     wanted: u32,
     budget: &mut Budget,
 ) -> Result<Option<Packed>, Error> {
-    let mut start = u64::from(function.rows);
+    let mut start = u64::from(function.rows).wrapping_add(progress.place.into());
     if !has_usual_rules::<A>() || !window.has(start, Attribute::SIZE) {
         return Ok(None);
     }
     let (mut bytes, mut len) = window.bytes_at(start)?;
-    let Some((count, width)) = Attribute::usual::<A>(bytes, 0) else {
-        return Ok(None);
+    let (mut rows, width) = match Width::from_number(progress.kind) {
+        Some(width) => {
+            let left = u32::from(progress.left);
+
+            (Rows::again(left, wanted, function.size), width)
+        }
+        None => {
+            let Some((count, width)) = Attribute::usual::<A>(bytes, 0) else {
+                return Ok(None);
+            };
+
+            (Rows::new(0, count, wanted, function.size), width)
+        }
     };
-    let mut rows = Rows::new(0, count, wanted, function.size);
 
     loop {
         let before = rows.left;
-        let end = rows.pass_many::<A>(bytes, width);
+        let end = rows.pass_many::<A>(bytes, len, width);
 
         budget.spend(before.wrapping_sub(rows.left))?;
         // The last row that was passed may be the wanted one: it is passed again, in the new copy.
         let last = match (end, rows.last()) {
-            // Behind `len` are no rows: what was made of those bytes is not used.
-            (End::Found, _) if rows.looked_at(width) <= len => {
-                return Ok(rows.rule::<A, _>(bytes, width));
-            }
-            (End::Window, Some(last)) if last != 0 && last < len => last,
+            (End::Found, _) => return Ok(rows.rule::<A>(bytes, width)),
+            (End::Window, Some(last)) if last != 0 => last,
             _ => return Ok(None),
         };
         start = start.wrapping_add(last as u64);
         rows.begin_again();
         budget.spend(Budget::READ)?;
         (bytes, len) = window.bytes_at(start)?;
+    }
+}
+
+/// Where to go on behind a block, in which the last row that was passed is at `last`: there. Behind
+/// it, `left` rows are left.
+#[inline(never)]
+fn progress(found: &Found, last: Option<usize>, left: u32, width: Width) -> Progress {
+    let place = |last: usize| (last as u64).checked_sub(found.at)?.try_into().ok();
+
+    match last.and_then(place) {
+        Some(place) => Progress {
+            place,
+            // There are at most 65,535, and one was passed.
+            left: left.wrapping_add(1) as u16,
+            kind: width as u32,
+        },
+        None => Progress::NONE,
     }
 }
 
@@ -127,23 +174,35 @@ struct Rows {
     length: usize,
     /// Where that starts to hold, as starts are compared: see [`Rows::pass`].
     passed: u32,
-    /// What is wanted.
-    wanted: u32,
-    /// The size of the function.
-    size: u32,
+    /// What is wanted, negated.
+    not_wanted: u32,
+    /// The end of the function, as starts are compared.
+    end: u32,
 }
 
 impl Rows {
+    /// The rows behind the attribute that is at `attribute`.
     #[inline(always)]
-    fn new(attribute: usize, count: u32, wanted: u32, size: u32) -> Self {
+    fn new(attribute: usize, left: u32, wanted: u32, size: u32) -> Self {
+        let not_wanted = !wanted;
+
         Self {
             at: attribute.wrapping_add(Attribute::SIZE),
-            left: count,
+            left,
             length: 0,
             // That of the first row may be `!wanted`, so the one before it is below.
-            passed: (!wanted).wrapping_sub(1),
-            wanted,
-            size,
+            passed: not_wanted.wrapping_sub(1),
+            not_wanted,
+            end: size.wrapping_add(not_wanted),
+        }
+    }
+
+    /// The rows that are left, from one on that was passed before.
+    #[inline(always)]
+    fn again(left: u32, wanted: u32, size: u32) -> Self {
+        Self {
+            at: 0,
+            ..Self::new(0, left, wanted, size)
         }
     }
 
@@ -156,7 +215,8 @@ impl Rows {
         self.passed = self.passed.wrapping_sub(1);
     }
 
-    /// Passes rows up to the first one that starts above the wanted place.
+    /// Passes rows of the first `len` bytes of `window`, up to the first row that starts above the
+    /// wanted place.
     ///
     /// One comparison says whether a row is above it, or out of order. For that, `!wanted` is added
     /// to a start, modulo 2^32: then the wanted place is the highest number of all, the ones below
@@ -164,11 +224,10 @@ impl Rows {
     /// higher than the last one is above the wanted place, has the start of the last one, or is out
     /// of order. The first case is decided here, the others by a [`Walk`](super::row::Walk).
     #[inline(always)]
-    fn pass<A: Abi, const N: usize>(&mut self, window: &[u8; N], width: Width) -> End {
-        let len = const { N - MORE };
+    fn pass<A: Abi, const N: usize>(&mut self, window: &[u8; N], len: usize, width: Width) -> End {
+        let len = len.min(const { N - MORE });
         // Where a row's start and its information byte are in the window.
-        let last = len.wrapping_sub(width as usize).wrapping_sub(1);
-        let not_wanted = !self.wanted;
+        let last = len.saturating_sub(width as usize).saturating_sub(1);
 
         loop {
             if self.left == 0 {
@@ -184,12 +243,12 @@ impl Rows {
             let Some((start, info)) = A::start_and_info(window, self.at, width) else {
                 return End::Unusual;
             };
-            let compared = start.wrapping_add(not_wanted);
+            let compared = start.wrapping_add(self.not_wanted);
             if compared <= self.passed {
-                let is_above = start > self.wanted && start <= self.size;
-                let length = Lengths::<A>::of_default(info, width);
+                // Those that are not above the wanted place are above its end, too.
+                let is_above = compared <= self.end;
 
-                return if is_above && length != Lengths::<A>::NONE {
+                return if is_above && Lengths::<A>::of_default(info, width) != Lengths::<A>::NONE {
                     End::Found
                 } else {
                     End::Unusual
@@ -205,25 +264,29 @@ impl Rows {
 
     /// The same in a large window. A function of its own has registers for all that changes.
     #[inline(never)]
-    fn pass_many<A: Abi>(&mut self, window: &Bytes, width: Width) -> End {
+    fn pass_many<A: Abi>(&mut self, window: &Bytes, len: usize, width: Width) -> End {
         let mut rows = *self;
         let end = match width {
-            Width::One => rows.pass::<A, _>(window, Width::One),
-            Width::Two => rows.pass::<A, _>(window, Width::Two),
-            Width::Four => rows.pass::<A, _>(window, Width::Four),
+            Width::One => rows.pass::<A, _>(window, len, Width::One),
+            Width::Two => rows.pass::<A, _>(window, len, Width::Two),
+            Width::Four => rows.pass::<A, _>(window, len, Width::Four),
         };
 
         *self = rows;
         end
     }
 
-    /// How far bytes of the window were looked at: to the end of the last row that was passed, or,
-    /// if there is another one, of that one's information byte.
+    /// Passes those of a block: the rule of the last one, or where to go on.
     #[inline(always)]
-    fn looked_at(&self, width: Width) -> usize {
-        match self.left {
-            0 => self.at,
-            _ => self.at.wrapping_add(width as usize).wrapping_add(1),
+    fn in_block<A: Abi, const N: usize>(
+        mut self,
+        block: &Block<N>,
+        width: Width,
+    ) -> Result<Packed, Progress> {
+        match self.pass::<A, N>(&block.bytes, const { N - MORE }, width) {
+            End::Found => self.rule::<A>(&block.bytes, width).ok_or(Progress::NONE),
+            End::Window => Err(progress(&block.found, self.last(), self.left, width)),
+            End::Unusual => Err(Progress::NONE),
         }
     }
 
@@ -235,11 +298,24 @@ impl Rows {
 
     /// The rule of that row.
     #[inline(always)]
-    fn rule<A: Abi, const N: usize>(&self, window: &[u8; N], width: Width) -> Option<Packed> {
-        let last = self.last()?;
-        let (_, info) = A::start_and_info(window, last, width)?;
-        let words = last.wrapping_add(width as usize).wrapping_add(1);
+    fn rule<A: Abi>(&self, window: &[u8], width: Width) -> Option<Packed> {
+        let row = window.get(self.last()?..)?;
+        // The words have at most 8 bytes.
+        let (info, words) = match width {
+            Width::One => {
+                let [_, info, words @ ..] = *row.first_chunk::<10>()?;
+                (info, words)
+            }
+            Width::Two => {
+                let [_, _, info, words @ ..] = *row.first_chunk::<11>()?;
+                (info, words)
+            }
+            Width::Four => {
+                let [_, _, _, _, info, words @ ..] = *row.first_chunk::<13>()?;
+                (info, words)
+            }
+        };
 
-        usual_rule::<A>(info, *window.get(words..)?.first_chunk()?)
+        usual_rule::<A>(info, words)
     }
 }

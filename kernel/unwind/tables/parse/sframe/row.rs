@@ -32,6 +32,16 @@ pub(crate) enum Width {
 }
 
 impl Width {
+    /// That of so many bytes.
+    pub(super) fn from_number(bytes: u32) -> Option<Self> {
+        match bytes {
+            1 => Some(Self::One),
+            2 => Some(Self::Two),
+            4 => Some(Self::Four),
+            _ => None,
+        }
+    }
+
     #[inline(always)]
     fn from_code(code: u8) -> Option<Self> {
         match code {
@@ -143,6 +153,8 @@ pub(crate) struct Row {
 impl Row {
     /// The CFA is from SP. Of a default function only.
     const FROM_SP: u8 = 1 << 0;
+    /// The bits of the number of data words.
+    pub(super) const WORDS: u8 = 0xf << 1;
     /// The return address is signed, on AArch64.
     const SIGNED: u8 = 1 << 7;
 

@@ -6,9 +6,9 @@ use core::marker::PhantomData;
 
 use super::{
     super::{
-        Block,
         Error,
-        Reader, //
+        Reader,
+        MORE, //
     },
     abi::Abi,
     header::Header,
@@ -18,7 +18,7 @@ use super::{
 /// Bytes of rows that are read at once.
 const SIZE: usize = 120;
 /// Bytes that can be looked at without knowing how many there are.
-const PEEK: usize = Block::MORE;
+const PEEK: usize = MORE;
 
 /// The bytes of a window, with some more, so that a few can be taken at once wherever the last one
 /// is.

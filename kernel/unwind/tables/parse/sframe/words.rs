@@ -69,21 +69,23 @@ pub(super) fn has_usual_rules<A: Abi>() -> bool {
 /// is none.
 #[inline(always)]
 pub(super) fn usual_rule<A: Abi>(info: u8, words: [u8; 8]) -> Option<Packed> {
-    const WORDS: u8 = 0x7e;
     let [a, b, c, d, e, f, g, h] = words;
     let one = |byte: u8| i32::from(byte as i8);
     let two = |bytes: [u8; 2]| i32::from(i16::from_le_bytes(bytes));
-    // How many words there are, and how many bytes they have.
-    let (cfa_offset, fp_offset) = match info & WORDS {
-        0x02 => (one(a), None),
-        0x04 => (one(a), Some(one(b))),
-        0x22 => (two([a, b]), None),
-        0x24 => (two([a, b]), Some(two([c, d]))),
-        0x42 => (i32::from_le_bytes([a, b, c, d]), None),
-        0x44 => (
+    // What two words are, by how many bytes they have: most have one.
+    let (cfa_offset, fp_offset) = match info {
+        0x00..0x20 => (one(a), one(b)),
+        0x20..0x40 => (two([a, b]), two([c, d])),
+        0x40..0x60 => (
             i32::from_le_bytes([a, b, c, d]),
-            Some(i32::from_le_bytes([e, f, g, h])),
+            i32::from_le_bytes([e, f, g, h]),
         ),
+        _ => return None,
+    };
+    // How many there are.
+    let fp_offset = match info & Row::WORDS {
+        0x02 => None,
+        0x04 => Some(fp_offset),
         _ => return None,
     };
 
