@@ -106,8 +106,8 @@ pub(crate) fn in_user_memory(
     found(ret, element)
 }
 
-/// Searches an index of addresses in the current process, and reads the block that the element leads
-/// to, into `room`. Nothing waits for memory.
+/// Searches an index of addresses in the current process, and reads the block that the element
+/// leads to, into `room`. Nothing waits for memory.
 #[allow(dead_code, reason = "the parser's tests read no user memory")]
 #[inline(always)]
 pub(crate) fn block_in_user_memory<'a>(

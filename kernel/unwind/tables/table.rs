@@ -172,8 +172,8 @@ impl Rest {
     }
 }
 
-/// The rule that holds at address `pc`, from what a search of an [`Index`] has found, if it is found
-/// quickly. Otherwise `block` says where to go on.
+/// The rule that holds at address `pc`, from what a search of an [`Index`] has found. None if it is
+/// not found quickly: then `block` says where to go on.
 #[inline(always)]
 pub(crate) fn block_rule<const N: usize>(block: &mut Block<N>, pc: usize) -> Option<Packed> {
     sframe::block_rule::<Machine, N>(block, pc as u64)

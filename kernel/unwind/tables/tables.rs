@@ -496,9 +496,10 @@ pub unsafe extern "C" fn __unwind_tables_large_block_rule(
 ///
 /// # Safety
 ///
-/// `block` must be null, or what one of the functions above yielded 0 for. `walk` must be from `unwind_tables_start()` and valid for reading and writing, and nothing else
-/// may use it. Its `tables` must be what `current->mm` points to, its `recent` from the last call,
-/// or with a generation of zero.
+/// `block` must be null, or what one of the functions above yielded 0 for. `walk` must be from
+/// `unwind_tables_start()` and valid for reading and writing, and nothing else may use it. Its
+/// `tables` must be what `current->mm` points to, its `recent` from the last call, or with a
+/// generation of zero.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_lookup(
     ip: usize,

@@ -44,8 +44,8 @@ pub(super) const HIGHEST: u64 = u64::MAX - LARGE as u64;
 /// The rule for address `pc`, at most [`HIGHEST`], in the function that `block` was found for, on a
 /// machine that has usual rules. What it costs is part of [`Budget::FIND`].
 ///
-/// `None` only means that somebody else has to decide, and `block` says where to go on: the function
-/// may not hold `pc`.
+/// `None` only means that somebody else has to decide: the function may not hold `pc`. Then `block`
+/// says where to go on.
 #[inline(always)]
 pub(crate) fn block_rule<A: Abi, const N: usize>(block: &mut Block<N>, pc: u64) -> Option<Packed> {
     match rule_in_block::<A, N>(block, pc) {
