@@ -299,7 +299,7 @@ static int test_anywhere(const void *unused)
 	ksft_print_msg("samples: %u in the vDSO, %u in its caller, %u elsewhere; %u wrong\n",
 		       count.in_vdso, count.in_caller, count.elsewhere, count.wrong);
 	return !error && count.in_vdso >= SAMPLES && !count.wrong &&
-	       count.elsewhere < count.in_vdso / 10;
+	       count.elsewhere < count.in_vdso;
 }
 
 /* Find the mapping of the vDSO, and its table; returns 0 or a negative errno. */
