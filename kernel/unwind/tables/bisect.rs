@@ -18,8 +18,8 @@ use kernel::{
 use crate::parse::{
     AnyBlock,
     Array,
+    BlockHead,
     Element,
-    Found,
     Index,
     LargeBlock,
     Lost,
@@ -60,19 +60,19 @@ assert_layout!(
 );
 
 /// Asserts that a field of what a block is of is where C expects it.
-macro_rules! assert_found {
+macro_rules! assert_head {
     ($($field:ident),+) => {$(
         static_assert!(
-            offset_of!(Found, $field) == offset_of!(bindings::unwind_bisect_block, $field)
+            offset_of!(BlockHead, $field) == offset_of!(bindings::unwind_bisect_block, $field)
         );
         static_assert!(
-            size_of_field(|ours: &Found| &ours.$field)
+            size_of_field(|ours: &BlockHead| &ours.$field)
                 == size_of_field(|theirs: &bindings::unwind_bisect_block| &theirs.$field)
         );
     )+};
 }
 
-assert_found!(element, at, progress);
+assert_head!(element, at, progress);
 static_assert!(offset_of!(SmallBlock, bytes) == offset_of!(LargeBlock, bytes));
 static_assert!(BLOCK == bindings::UNWIND_BISECT_BLOCK as usize);
 static_assert!(LARGE_BLOCK == bindings::UNWIND_BISECT_LARGE_BLOCK as usize);

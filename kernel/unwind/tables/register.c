@@ -4,7 +4,6 @@
  */
 #include <linux/capability.h>
 #include <linux/err.h>
-#include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>

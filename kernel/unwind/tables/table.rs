@@ -9,9 +9,9 @@ use crate::parse::eh_frame;
 use crate::parse::{
     sframe,
     Block,
+    BlockHead,
     Budget,
     Error,
-    Found,
     Index,
     Packed,
     Reader,
@@ -167,8 +167,8 @@ impl From<sframe::Rest> for Rest {
 
 impl Rest {
     /// To go on behind what a search of the index has found.
-    pub(crate) fn found(found: &Found) -> Self {
-        Self::SFrame(sframe::Rest::found(found))
+    pub(crate) fn behind(head: &BlockHead) -> Self {
+        Self::SFrame(sframe::Rest::behind(head))
     }
 }
 

@@ -56,6 +56,7 @@ use kernel::{
 use crate::{
     entry::EntryRef,
     parse::{
+        BlockHead,
         LargeBlock,
         Packed,
         Rule,
@@ -512,9 +513,9 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     // SAFETY: `walk` is valid, its `recent` from the last call or without a generation.
     let mut walk = unsafe { Walk::from_raw(walk) };
     // SAFETY: `block` is null or valid for reading, and starts with this: see `bisect`.
-    let found = unsafe { block.cast::<parse::Found>().as_ref() };
+    let head = unsafe { block.cast::<BlockHead>().as_ref() };
 
-    from_result(|| registry.rule(ip, found, &mut walk).map(|()| 0))
+    from_result(|| registry.rule(ip, head, &mut walk).map(|()| 0))
 }
 
 /// Puts a rule into `frame` that was remembered in a word: see `unwind_tables_lookup()` in the C

@@ -4,7 +4,6 @@
  */
 #include <linux/fault-inject-usercopy.h>
 #include <linux/instrumented.h>
-#include <linux/mm.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
 #include <linux/unwind_tables.h>

@@ -116,8 +116,8 @@ impl Index {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Block<const N: usize> {
-    /// What was found.
-    pub(crate) found: Found,
+    /// What it is of.
+    pub(crate) head: BlockHead,
     /// Bytes of the table, and a few behind them, so that these can be taken anywhere.
     pub(crate) bytes: [u8; N],
 }
@@ -125,7 +125,7 @@ pub(crate) struct Block<const N: usize> {
 /// What a block is of.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Found {
+pub(crate) struct BlockHead {
     /// The element.
     pub(crate) element: Element,
     /// Which of the bytes it leads to: not the first, if that is near the end of the table.

@@ -12,8 +12,8 @@ use super::{
         AnyBlock,
         Array,
         Block,
+        BlockHead,
         Element,
-        Found,
         Index,
         LargeBlock,
         Lost,
@@ -81,7 +81,7 @@ pub(crate) trait Reader {
             return None;
         }
         let block = room.write(Block {
-            found: Found {
+            head: BlockHead {
                 element,
                 at,
                 progress: Progress::NONE,

@@ -27,7 +27,7 @@ use crate::{
     cache,
     entry::Entry,
     parse::{
-        self,
+        BlockHead,
         Budget,
         Error,
         Malformed,
@@ -71,16 +71,11 @@ impl Registry {
     /// the current process has not registered any, they are looked for.
     ///
     /// Looks first at what `walk` has found last, and leaves there what it found, and the rule.
-    /// If `found` is given, the index of that table was searched, and this was found: C does most of
+    /// If `head` is given, the index of that table was searched, and this was found: C does most of
     /// the lookups in a table that is known to be good. Reads user memory.
-    pub(crate) fn rule(
-        &self,
-        pc: usize,
-        found: Option<&parse::Found>,
-        walk: &mut Walk<'_>,
-    ) -> Result {
-        let rest = match found {
-            Some(found) => Rest::found(found),
+    pub(crate) fn rule(&self, pc: usize, head: Option<&BlockHead>, walk: &mut Walk<'_>) -> Result {
+        let rest = match head {
+            Some(head) => Rest::behind(head),
             None => {
                 let Lookups { recent, answer, .. } = walk.lookups();
                 let is_new = !recent.is_at(answer.generation(), pc);

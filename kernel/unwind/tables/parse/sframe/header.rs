@@ -12,10 +12,10 @@ use super::{
         reader::take,
         AnyBlock,
         Array,
+        BlockHead,
         Budget,
         Element,
         Error,
-        Found,
         Index,
         Lost,
         Packed,
@@ -74,8 +74,8 @@ pub(crate) enum Rest {
 
 impl Rest {
     /// To go on behind what a search has found, which was not enough.
-    pub(crate) fn found(found: &Found) -> Self {
-        Self::Decide(found.element, found.progress)
+    pub(crate) fn behind(head: &BlockHead) -> Self {
+        Self::Decide(head.element, head.progress)
     }
 }
 
@@ -251,10 +251,10 @@ impl<A: Abi> Header<A> {
             .ok_or(Rest::Search)?
         {
             AnyBlock::Small(block) => {
-                block_rule::<A, _>(block, pc).ok_or_else(|| Rest::found(&block.found))
+                block_rule::<A, _>(block, pc).ok_or_else(|| Rest::behind(&block.head))
             }
             AnyBlock::Large(block) => {
-                block_rule::<A, _>(block, pc).ok_or_else(|| Rest::found(&block.found))
+                block_rule::<A, _>(block, pc).ok_or_else(|| Rest::behind(&block.head))
             }
         }
     }

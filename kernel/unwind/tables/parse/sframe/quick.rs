@@ -8,9 +8,9 @@
 use super::{
     super::{
         Block,
+        BlockHead,
         Budget,
         Error,
-        Found,
         Packed,
         Progress,
         Reader,
@@ -51,7 +51,7 @@ pub(crate) fn block_rule<A: Abi, const N: usize>(block: &mut Block<N>, pc: u64) 
     match rule_in_block::<A, N>(block, pc) {
         Ok(rule) => Some(rule),
         Err(progress) => {
-            block.found.progress = progress;
+            block.head.progress = progress;
             None
         }
     }
@@ -60,14 +60,14 @@ pub(crate) fn block_rule<A: Abi, const N: usize>(block: &mut Block<N>, pc: u64) 
 /// The same, or where to go on.
 #[inline(always)]
 fn rule_in_block<A: Abi, const N: usize>(block: &Block<N>, pc: u64) -> Result<Packed, Progress> {
-    let Block { found, bytes } = block;
-    let [size, _] = Function::size_and_rows::<A>(&found.element);
-    let wanted = pc.wrapping_sub(found.element.start);
+    let Block { head, bytes } = block;
+    let [size, _] = Function::size_and_rows::<A>(&head.element);
+    let wanted = pc.wrapping_sub(head.element.start);
 
     if wanted >= size.into() || size > LARGE {
         return Err(Progress::NONE);
     }
-    let at = usize::try_from(found.at).map_err(|_| Progress::NONE)?;
+    let at = usize::try_from(head.at).map_err(|_| Progress::NONE)?;
     let (count, width) = Attribute::usual::<A>(bytes, at).ok_or(Progress::NONE)?;
     // What is wanted is below the size.
     let rows = Rows::new(at, count, wanted as u32, size);
@@ -139,8 +139,8 @@ pub(super) fn long<A: Abi, R: Reader>(
 /// Where to go on behind a block, in which the last row that was passed is at `last`: there. Behind
 /// it, `left` rows are left.
 #[inline(never)]
-fn progress(found: &Found, last: Option<usize>, left: u32, width: Width) -> Progress {
-    let place = |last: usize| (last as u64).checked_sub(found.at)?.try_into().ok();
+fn progress(head: &BlockHead, last: Option<usize>, left: u32, width: Width) -> Progress {
+    let place = |last: usize| (last as u64).checked_sub(head.at)?.try_into().ok();
 
     match last.and_then(place) {
         Some(place) => Progress {
@@ -285,7 +285,7 @@ impl Rows {
     ) -> Result<Packed, Progress> {
         match self.pass::<A, N>(&block.bytes, const { N - MORE }, width) {
             End::Found => self.rule::<A>(&block.bytes, width).ok_or(Progress::NONE),
-            End::Window => Err(progress(&block.found, self.last(), self.left, width)),
+            End::Window => Err(progress(&block.head, self.last(), self.left, width)),
             End::Unusual => Err(Progress::NONE),
         }
     }
