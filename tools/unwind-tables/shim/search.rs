@@ -6,7 +6,8 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::slice;
 
-use crate::parse::{AnyBlock, Array, BLOCK, Element, Index, LARGE_BLOCK, LargeBlock, Lost, Reader};
+use crate::parse::{AnyBlock, Array, Element, Index, LargeBlock, Lost, Reader};
+use crate::parse::{BLOCK, LARGE_BLOCK};
 
 /// How C reads: `struct shim_reader`.
 #[repr(C)]

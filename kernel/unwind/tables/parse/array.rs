@@ -109,8 +109,8 @@ impl Index {
     }
 }
 
-/// An element of an index, and the first bytes that it leads to, `N` and [`MORE`]: as many as nearly
-/// all rows of a function have.
+/// An element of an index, and the first bytes that it leads to, `N` with [`MORE`]: as many as
+/// nearly all rows of a function have.
 ///
 /// The layout is that of C, which has room for a large one: `struct unwind_bisect_block`.
 #[derive(Debug)]
