@@ -8,6 +8,7 @@
 //!
 //! - [`parse`] turns bytes into rules, and knows no kernel.
 //! - `user_memory` and `bisect`, with C files beside them, are the only ones that read user memory.
+//!   C searches the index of the last section itself, before it calls anything here.
 //! - `layout` asserts that C and Rust mean the same by a rule.
 //! - `vdso` has the tables that no process registers.
 //! - `table` has what there is of each format: another one is a folder of [`parse`] and a variant
