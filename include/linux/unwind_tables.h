@@ -44,7 +44,7 @@ struct unwind_table_info {
 /*
  * What the lookups of one stack may cost, in rows passed. To search a function,
  * with a read of its first rows, counts as 32, and as much again if a search has
- * failed; to read more rows, about 30 at once, as 7, to pass an unusual row as 6,
+ * failed; to read more rows, about 60 at once, as 64, to pass an unusual row as 6,
  * and a byte of .eh_frame as one. 510 frames of SFrame with 100 usual rows each are
  * below it. Whatever is in the tables, a walk takes less than four million
  * instructions. A single lookup may cost a quarter.
@@ -53,6 +53,8 @@ struct unwind_table_info {
 #define UNWIND_TABLES_LOOKUP_BUDGET	(UNWIND_TABLES_BUDGET / 4)
 /* What it costs to find a function. */
 #define UNWIND_TABLES_FIND		32
+/* What it costs to read more rows, and to pass them. */
+#define UNWIND_TABLES_READ_ON		64
 
 /*
  * How many reads of a stack's tables may wait for memory, and for how many texts

@@ -104,6 +104,20 @@ unsigned int unwind_bisect_block_user(const struct unwind_bisect_index *index, u
 }
 
 /**
+ * unwind_bisect_read_on_user - Read what an element leads to further on
+ * @index: The index that the element was found in
+ * @block: Where a lookup goes on, and where to put what stands there
+ *
+ * Context: Page faults are disabled. The memory may be anywhere.
+ * Return: As unwind_bisect_read_on().
+ */
+unsigned int unwind_bisect_read_on_user(const struct unwind_bisect_index *index,
+					struct unwind_bisect_block *block)
+{
+	return unwind_bisect_read_on(index, block);
+}
+
+/**
  * unwind_bisect_kernel - Search an array in the kernel's memory
  * @table:   The table that the array is in, all of it
  * @array:   The array

@@ -51,7 +51,8 @@ struct unwind_bisect_element {
  * @blocks: Address of the bytes that its elements lead to
  * @last:   Highest address at which a block may start
  * @count:  How many elements it has
- * @small:  Elements whose first number is above this lead to large blocks
+ * @small:  Elements whose first number is above this lead to large blocks; U32_MAX if the
+ *	    table has not so many bytes
  *
  * The array is wide and relative, not swapped, and the offset of element 0 counts from
  * where it stands. Of the numbers behind an offset, the second one says where its block
@@ -65,30 +66,37 @@ struct unwind_bisect_index {
 	u32	small;
 };
 
-/* Bytes that are read of what an element leads to; and if that is large. */
+/* Bytes that are read of what an element leads to; and if that is large, or further on. */
 #define UNWIND_BISECT_BLOCK		48
-#define UNWIND_BISECT_LARGE_BLOCK	96
+#define UNWIND_BISECT_LARGE_BLOCK	232
+/* Zeros behind these, so that a few bytes can be taken anywhere. */
+#define UNWIND_BISECT_MORE		48
 
 /**
  * struct unwind_bisect_block - An element that was found, and what it leads to
  * @element:  The element
- * @at:	      What it leads to, in bytes from the start of @bytes: not 0 if that is near
- *	      the end of the table
- * @progress: Private to Rust, 0 at first
- * @bytes:    Bytes of the table, %UNWIND_BISECT_BLOCK or %UNWIND_BISECT_LARGE_BLOCK; and
- *	      a word behind these, so that a few bytes can be taken anywhere
+ * @at:	      What it leads to, or what is @progress bytes behind that, in bytes from the
+ *	      start of @bytes: not 0 if that is near the end of the table
+ * @progress: Where a lookup goes on, in bytes from what the element leads to; 0 if that is
+ *	      of no use
+ * @state:    Private to Rust, 0 at first
+ * @bytes:    Bytes of the table, %UNWIND_BISECT_BLOCK or %UNWIND_BISECT_LARGE_BLOCK, and
+ *	      %UNWIND_BISECT_MORE behind these
  */
 struct unwind_bisect_block {
 	struct unwind_bisect_element	element;
 	u64				at;
-	u64				progress;
-	u64				bytes[UNWIND_BISECT_LARGE_BLOCK / sizeof(u64) + 1];
+	u32				progress;
+	u32				state;
+	u64				bytes[(UNWIND_BISECT_LARGE_BLOCK + UNWIND_BISECT_MORE) / 8];
 };
 
 int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *array,
 		       u64 key, struct unwind_bisect_element *element, unsigned int *waits);
 unsigned int unwind_bisect_block_user(const struct unwind_bisect_index *index, u64 key,
 				      struct unwind_bisect_block *block);
+unsigned int unwind_bisect_read_on_user(const struct unwind_bisect_index *index,
+					struct unwind_bisect_block *block);
 int unwind_bisect_kernel(const void *table, const struct unwind_bisect_array *array,
 			 u64 key, struct unwind_bisect_element *element);
 

@@ -72,7 +72,13 @@ macro_rules! assert_head {
     )+};
 }
 
-assert_head!(element, at, progress);
+assert_head!(element, at);
+static_assert!(
+    offset_of!(BlockHead, progress.place) == offset_of!(bindings::unwind_bisect_block, progress)
+);
+static_assert!(
+    offset_of!(BlockHead, progress.left) == offset_of!(bindings::unwind_bisect_block, state)
+);
 static_assert!(offset_of!(SmallBlock, bytes) == offset_of!(LargeBlock, bytes));
 static_assert!(BLOCK == bindings::UNWIND_BISECT_BLOCK as usize);
 static_assert!(LARGE_BLOCK == bindings::UNWIND_BISECT_LARGE_BLOCK as usize);
@@ -153,6 +159,28 @@ pub(crate) fn in_kernel_memory(table: &[u8], array: &Array, key: u64) -> Result<
         )
     };
     found(ret, element)
+}
+
+/// Reads the block where `head` says that a lookup goes on, into `room`. An index at addresses of
+/// the current process has led there. Nothing waits for memory.
+#[allow(dead_code, reason = "the parser's tests read no user memory")]
+pub(crate) fn read_on_in_user_memory<'a>(
+    index: &Index,
+    head: &BlockHead,
+    room: &'a mut MaybeUninit<LargeBlock>,
+) -> Option<&'a mut LargeBlock> {
+    let block = room.as_mut_ptr();
+
+    // SAFETY: There is room for it.
+    unsafe { (&raw mut (*block).head).write(*head) };
+    // SAFETY: Both structures are laid out as C expects, see above, and C may write to `room`. User
+    // memory may be asked for at any address.
+    let len = unsafe {
+        bindings::unwind_bisect_read_on_user(core::ptr::from_ref(index).cast(), block.cast())
+    };
+
+    // SAFETY: C has filled all of it.
+    (len != 0).then(|| unsafe { room.assume_init_mut() })
 }
 
 /// What C has found.

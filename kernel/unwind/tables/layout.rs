@@ -84,6 +84,7 @@ static_assert!(
     bindings::UNWIND_TABLES_LOOKUP_BUDGET == bindings::UNWIND_TABLES_BUDGET / Budget::LOOKUPS
 );
 static_assert!(Budget::FIND == bindings::UNWIND_TABLES_FIND);
+static_assert!(Budget::READ_ON == bindings::UNWIND_TABLES_READ_ON);
 
 static_assert!(Packed::USUAL == bindings::UNWIND_TABLES_RULE_USUAL as u64);
 static_assert!(Packed::OUTERMOST == bindings::UNWIND_TABLES_RULE_OUTERMOST as u64);

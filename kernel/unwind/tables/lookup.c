@@ -9,27 +9,63 @@
 #include "bisect.h"
 #include "search.h"
 
-/*
- * Search the index of the text that the last lookup was in: most of its callers are in
- * it, too. Whatever fails, Rust finds out why.
- */
-static __always_inline unsigned int find_block(unsigned long ip, struct unwind_tables_walk *walk,
-					       struct unwind_bisect_block *block)
+/* How many further blocks are read here. Rust goes on, and limits what a lookup costs. */
+#define FURTHER_BLOCKS	16
+
+/* The index of the text that the last lookup was in. */
+static __always_inline
+struct unwind_bisect_index recent_index(const struct unwind_tables_recent *recent)
 {
-	const struct unwind_tables_recent *recent = &walk->recent;
-	const struct unwind_bisect_index index = {
+	return (struct unwind_bisect_index){
 		.first	= recent->first,
 		.blocks	= recent->blocks,
 		.last	= recent->last,
 		.count	= recent->count,
 		.small	= recent->small,
 	};
+}
+
+static __always_inline bool spend(struct unwind_tables_walk *walk, u32 units)
+{
+	if (walk->budget < units)
+		return false;
+	walk->budget -= units;
+	return true;
+}
+
+/*
+ * Search the index of the text that the last lookup was in: most of its callers are in
+ * it, too. Whatever fails, Rust finds out why.
+ */
+static __always_inline
+unsigned int find_block(unsigned long ip, struct unwind_tables_walk *walk,
+			struct unwind_bisect_block *block)
+{
+	const struct unwind_tables_recent *recent = &walk->recent;
+	const struct unwind_bisect_index index = recent_index(recent);
 
 	if (recent->generation != walk->answer.generation ||
-	    ip - recent->text_start >= recent->text_size || walk->budget < UNWIND_TABLES_FIND)
+	    ip - recent->text_start >= recent->text_size || !spend(walk, UNWIND_TABLES_FIND))
 		return 0;
-	walk->budget -= UNWIND_TABLES_FIND;
 	return unwind_bisect_block(&index, ip, block);
+}
+
+/* Read on behind a block in which Rust has not found the rule; 0 if Rust has to decide. */
+static u64 further_rule(unsigned long ip, struct unwind_tables_walk *walk,
+			struct unwind_bisect_block *block)
+{
+	const struct unwind_bisect_index index = recent_index(&walk->recent);
+
+	for (unsigned int i = 0; i < FURTHER_BLOCKS && block->progress; i++) {
+		u64 rule;
+
+		if (!spend(walk, UNWIND_TABLES_READ_ON) || !unwind_bisect_read_on(&index, block))
+			break;
+		rule = __unwind_tables_large_block_rule(block, ip);
+		if (rule)
+			return rule;
+	}
+	return 0;
 }
 
 /* Put the rule of an address, or the error of looking for one, into @walk. */
@@ -50,8 +86,11 @@ static __always_inline void find_rule(unsigned long ip, struct unwind_tables_wal
 		return;
 	}
 	if (unlikely(!rule)) {
-		walk->error = __unwind_tables_lookup(ip, &block, walk);
-		return;
+		rule = further_rule(ip, walk, &block);
+		if (!rule) {
+			walk->error = __unwind_tables_lookup(ip, &block, walk);
+			return;
+		}
 	}
 	walk->answer.rule = rule;
 	walk->error = 0;

@@ -20,6 +20,7 @@
 #include <linux/swab.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
+#include <linux/unroll.h>
 
 #include "bisect.h"
 
@@ -114,6 +115,39 @@ fault:
 	return -EFAULT;
 }
 
+/*
+ * The address of a block of @len bytes that holds @place: no block is above the last one,
+ * whatever the table says. It is masked, for nothing may be called once an access to user
+ * memory has begun.
+ */
+static __always_inline
+unsigned long unwind_block_from(const struct unwind_bisect_index *index, unsigned long place,
+				unsigned int len)
+{
+	const unsigned long last = index->last - (len - UNWIND_BISECT_BLOCK);
+
+	return (unsigned long)mask_user_address((const void __user *)min(place, last));
+}
+
+/* Read @len bytes into @block, and write zeros behind them. The caller has begun an access. */
+static __always_inline
+bool unwind_read_block(struct unwind_bisect_block *block, const u64 __user *from,
+		       unsigned int len)
+{
+	unsigned int i;
+
+	unrolled_full
+	for (i = 0; i < len / sizeof(u64); i++)
+		unsafe_get_user(block->bytes[i], from + i, fault);
+	unrolled_full
+	for (; i < (len + UNWIND_BISECT_MORE) / sizeof(u64); i++)
+		block->bytes[i] = 0;
+	return true;
+
+fault:
+	return false;
+}
+
 /**
  * unwind_bisect_block - Search an index, and read what the element leads to
  * @index: The index
@@ -133,26 +167,18 @@ static __always_inline
 unsigned int unwind_bisect_block(const struct unwind_bisect_index *index, u64 key,
 				 struct unwind_bisect_block *block)
 {
-	const unsigned int more = UNWIND_BISECT_LARGE_BLOCK - UNWIND_BISECT_BLOCK;
-	const unsigned long first = index->first;
 	const u64 size = 2 * sizeof(u64) * index->count;
+	const unsigned long first = index->first;
 	struct unwind_bisect_element element;
-	unsigned long place, at, last;
-	const u64 __user *from;
+	unsigned long place, from;
 	unsigned int len;
 	union {
 		u64	both;
 		u32	number[2];
 	} rest;
 
-	BUILD_BUG_ON(sizeof(block->bytes) != UNWIND_BISECT_LARGE_BLOCK + sizeof(u64));
-	/*
-	 * No block is above this one, whatever the table says. It is masked here: nothing
-	 * may be called once the access has begun.
-	 */
 	if (!can_do_masked_user_access())
 		return 0;
-	last = (unsigned long)mask_user_address((const void __user *)index->last);
 	if (!user_read_access_begin((const void __user *)first, size))
 		return 0;
 	if (unwind_search(first, first, index->count, key, &element, &rest.both, true, true, true,
@@ -160,33 +186,24 @@ unsigned int unwind_bisect_block(const struct unwind_bisect_index *index, u64 ke
 		goto out;
 
 	place = index->blocks + rest.number[1];
-	from = (const u64 __user *)min(place, last);
-	at = place - (unsigned long)from;
-	if (at >= UNWIND_BISECT_BLOCK)
-		goto out;
-	unsafe_get_user(block->bytes[0], from, out);
-	unsafe_get_user(block->bytes[1], from + 1, out);
-	unsafe_get_user(block->bytes[2], from + 2, out);
-	unsafe_get_user(block->bytes[3], from + 3, out);
-	unsafe_get_user(block->bytes[4], from + 4, out);
-	unsafe_get_user(block->bytes[5], from + 5, out);
-	if (rest.number[0] > index->small && last - (unsigned long)from >= more) {
-		unsafe_get_user(block->bytes[6], from + 6, out);
-		unsafe_get_user(block->bytes[7], from + 7, out);
-		unsafe_get_user(block->bytes[8], from + 8, out);
-		unsafe_get_user(block->bytes[9], from + 9, out);
-		unsafe_get_user(block->bytes[10], from + 10, out);
-		unsafe_get_user(block->bytes[11], from + 11, out);
+	if (rest.number[0] > index->small) {
 		len = UNWIND_BISECT_LARGE_BLOCK;
-		block->bytes[12] = 0;
+		from = unwind_block_from(index, place, len);
+		if (!unwind_read_block(block, (const u64 __user *)from, UNWIND_BISECT_LARGE_BLOCK))
+			goto out;
 	} else {
 		len = UNWIND_BISECT_BLOCK;
-		block->bytes[6] = 0;
+		from = unwind_block_from(index, place, len);
+		if (!unwind_read_block(block, (const u64 __user *)from, UNWIND_BISECT_BLOCK))
+			goto out;
 	}
 	user_read_access_end();
 
+	if (place - from >= len)
+		return 0;
+	block->at = array_index_nospec(place - from, len);
 	block->progress = 0;
-	block->at = array_index_nospec(at, UNWIND_BISECT_BLOCK);
+	block->state = 0;
 	block->element.start = element.start;
 	block->element.rest[0] = rest.number[0];
 	block->element.rest[1] = rest.number[1];
@@ -196,6 +213,40 @@ unsigned int unwind_bisect_block(const struct unwind_bisect_index *index, u64 ke
 out:
 	user_read_access_end();
 	return 0;
+}
+
+/**
+ * unwind_bisect_read_on - Read what an element leads to further on
+ * @index: The index that the element was found in
+ * @block: Where a lookup goes on, and where to put what stands there
+ *
+ * As unwind_bisect_block(), but without a search.
+ *
+ * Context: Page faults are disabled. The memory may be anywhere.
+ * Return: How many bytes are in @block; 0 if they could not be read.
+ */
+static __always_inline
+unsigned int unwind_bisect_read_on(const struct unwind_bisect_index *index,
+				   struct unwind_bisect_block *block)
+{
+	const unsigned long place = index->blocks + block->element.rest[1] + block->progress;
+	const unsigned int len = UNWIND_BISECT_LARGE_BLOCK;
+	unsigned long from, at;
+	bool done;
+
+	if (!can_do_masked_user_access() || index->small == U32_MAX)
+		return 0;
+	from = unwind_block_from(index, place, len);
+	at = place - from;
+	if (at >= len)
+		return 0;
+	if (!user_read_access_begin((const void __user *)from, len))
+		return 0;
+	done = unwind_read_block(block, (const u64 __user *)from, len);
+	user_read_access_end();
+
+	block->at = array_index_nospec(at, len);
+	return done ? len : 0;
 }
 
 #endif /* _UNWIND_TABLES_SEARCH_H */

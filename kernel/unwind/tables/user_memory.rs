@@ -17,6 +17,7 @@ use crate::{
     parse::{
         AnyBlock,
         Array,
+        BlockHead,
         Element,
         Fault,
         Index,
@@ -76,6 +77,19 @@ impl Reader for UserMemory<'_> {
             return self.find_in_parts(base, index, key, room);
         }
         bisect::block_in_user_memory(&index.at(base), key, room)
+    }
+
+    fn read_on<'a>(
+        &self,
+        base: u64,
+        index: &Index,
+        head: &BlockHead,
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<&'a mut LargeBlock> {
+        if base != self.base as u64 {
+            return self.read_block(index, head, room);
+        }
+        bisect::read_on_in_user_memory(&index.at(base), head, room)
     }
 
     #[inline(always)]

@@ -49,7 +49,7 @@ mod tests {
     /// Units that every lookup in the vectors can pay from.
     const ENOUGH: u32 = 1000;
     /// Longer tables have nothing behind this.
-    const MOST: usize = 512;
+    const MOST: usize = 768;
 
     /// A page of user memory. The next one is not mapped.
     struct Page {

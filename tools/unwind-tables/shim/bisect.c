@@ -23,3 +23,12 @@ unsigned int shim_find(const struct shim_reader *reader, const struct unwind_bis
 	shim_reader = *reader;
 	return unwind_bisect_block_user(index, key, block);
 }
+
+/* As unwind_bisect_read_on_user(), in the table of @reader. */
+unsigned int shim_read_on(const struct shim_reader *reader,
+			  const struct unwind_bisect_index *index,
+			  struct unwind_bisect_block *block)
+{
+	shim_reader = *reader;
+	return unwind_bisect_read_on_user(index, block);
+}

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::slice;
 
-use crate::parse::{AnyBlock, Array, Element, Index, LargeBlock, Lost, Reader};
+use crate::parse::{AnyBlock, Array, BlockHead, Element, Index, LargeBlock, Lost, Reader};
 use crate::parse::{BLOCK, LARGE_BLOCK};
 
 /// How C reads: `struct shim_reader`.
@@ -31,6 +31,8 @@ unsafe extern "C-unwind" {
         key: u64,
         block: *mut LargeBlock,
     ) -> u32;
+
+    fn shim_read_on(reader: *const ShimReader, index: *const Index, block: *mut LargeBlock) -> u32;
 
     fn unwind_bisect_kernel(
         table: *const c_void,
@@ -104,6 +106,31 @@ pub fn block_in_reader<'a, R: Reader>(
         LARGE_BLOCK => Some(AnyBlock::Large(unsafe { room.assume_init_mut() })),
         _ => None,
     }
+}
+
+/// Reads the block where a lookup goes on, as the kernel does in user memory: each number is read by
+/// `reader`, whose table stands at address `base`.
+#[allow(dead_code)]
+pub fn read_on_in_reader<'a, R: Reader>(
+    reader: &R,
+    base: u64,
+    index: &Index,
+    head: &BlockHead,
+    room: &'a mut MaybeUninit<LargeBlock>,
+) -> Option<&'a mut LargeBlock> {
+    let shim = ShimReader::new(reader, base);
+    let index = index.at(base);
+    let block = room.as_mut_ptr();
+
+    // SAFETY: There is room for it.
+    unsafe { (&raw mut (*block).head).write(*head) };
+
+    // SAFETY: The structures are laid out as in C, which the kernel's build asserts. C reads by
+    // `read` only, which gets its own `R`.
+    let len = unsafe { shim_read_on(&shim, &index, block) };
+
+    // SAFETY: C has filled all of it.
+    (len != 0).then(|| unsafe { room.assume_init_mut() })
 }
 
 /// Searches an array as the kernel does in its own memory: all of `table` can be read.

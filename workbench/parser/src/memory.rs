@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 
-use crate::parse::{AnyBlock, Array, Element, Fault, Index, LargeBlock, Lost, Reader};
+use crate::parse::{AnyBlock, Array, BlockHead, Element, Fault, Index, LargeBlock, Lost, Reader};
 use crate::search;
 
 /// A table that does not change. The benches read it.
@@ -198,6 +198,13 @@ impl<'a> Memory<'a> {
     }
 }
 
+impl Memory<'_> {
+    /// Whether the table may be in user memory at address `base`: there, no address wraps.
+    fn is_anywhere(&self, base: u64) -> bool {
+        base.checked_add(self.len).is_some_and(|end| end.checked_add(u32::MAX.into()).is_some())
+    }
+}
+
 impl Reader for Memory<'_> {
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
         let number = self.reads.get();
@@ -234,15 +241,33 @@ impl Reader for Memory<'_> {
         key: u64,
         room: &'a mut MaybeUninit<LargeBlock>,
     ) -> Option<AnyBlock<'a>> {
-        // No address wraps where a table is in user memory.
-        let most = base.checked_add(self.len).and_then(|end| end.checked_add(u32::MAX.into()));
-        let found = if most.is_some() {
+        let found = if self.is_anywhere(base) {
             search::block_in_reader(self, base, index, key, room)
         } else {
             self.find_in_parts(base, index, key, room)
         };
 
         // Another search finds out why this one has failed.
+        if found.is_none() {
+            self.faulted.set(false);
+        }
+        found
+    }
+
+    fn read_on<'a>(
+        &self,
+        base: u64,
+        index: &Index,
+        head: &BlockHead,
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<&'a mut LargeBlock> {
+        let found = if self.is_anywhere(base) {
+            search::read_on_in_reader(self, base, index, head, room)
+        } else {
+            self.read_block(index, head, room)
+        };
+
+        // Another read finds out why this one has failed.
         if found.is_none() {
             self.faulted.set(false);
         }

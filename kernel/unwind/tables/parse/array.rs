@@ -80,7 +80,8 @@ pub(crate) struct Index {
     pub(crate) last: u64,
     /// How many elements there are.
     pub(crate) count: u32,
-    /// Elements whose first number is above this lead to large blocks.
+    /// Elements whose first number is above this lead to large blocks; `u32::MAX` if the table has not
+    /// so many bytes.
     pub(crate) small: u32,
 }
 
@@ -110,7 +111,7 @@ impl Index {
 }
 
 /// An element of an index, and the first bytes that it leads to, `N` with [`MORE`]: as many as
-/// nearly all rows of a function have.
+/// nearly all rows of a function have. Or further ones.
 ///
 /// The layout is that of C, which has room for a large one: `struct unwind_bisect_block`.
 #[derive(Debug)]
@@ -118,7 +119,7 @@ impl Index {
 pub(crate) struct Block<const N: usize> {
     /// What it is of.
     pub(crate) head: BlockHead,
-    /// Bytes of the table, and a few behind them, so that these can be taken anywhere.
+    /// Bytes of the table, and zeros behind them, so that a few can be taken anywhere.
     pub(crate) bytes: [u8; N],
 }
 
@@ -134,16 +135,27 @@ pub(crate) struct BlockHead {
     pub(crate) progress: Progress,
 }
 
+impl BlockHead {
+    /// That of an element of which no bytes were read.
+    pub(crate) const fn new(element: Element) -> Self {
+        Self {
+            element,
+            at: 0,
+            progress: Progress::NONE,
+        }
+    }
+}
+
 /// How many bytes of the table a block has.
 pub(crate) const BLOCK: usize = 48;
 /// How many bytes of the table a large block has.
-pub(crate) const LARGE_BLOCK: usize = 96;
+pub(crate) const LARGE_BLOCK: usize = 232;
 /// How many bytes are behind these.
-pub(crate) const MORE: usize = 8;
+pub(crate) const MORE: usize = 48;
 
 /// A block.
 pub(crate) type SmallBlock = Block<{ BLOCK + MORE }>;
-/// A block of an element whose first number is large, if the table has so many bytes.
+/// A block of an element whose first number is large, or a further block of any element.
 pub(crate) type LargeBlock = Block<{ LARGE_BLOCK + MORE }>;
 
 /// The block that a search has read.
@@ -158,12 +170,12 @@ pub(crate) enum AnyBlock<'a> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Progress {
-    /// Where to go on, in bytes from what the element leads to.
-    pub(crate) place: u16,
+    /// Where to go on, in bytes from what the element leads to; 0 if that is of no use.
+    pub(crate) place: u32,
     /// How many items are left there.
     pub(crate) left: u16,
-    /// What they are like.
-    pub(crate) kind: u32,
+    /// What they are like: 0 as long as that is not known.
+    pub(crate) kind: u16,
 }
 
 impl Progress {

@@ -17,7 +17,6 @@ use super::{
         Index,
         LargeBlock,
         Lost,
-        Progress,
         BLOCK,
         LARGE_BLOCK,
         MORE, //
@@ -71,26 +70,57 @@ pub(crate) trait Reader {
         key: u64,
         room: &'a mut MaybeUninit<LargeBlock>,
     ) -> Option<AnyBlock<'a>> {
-        const MORE_THAN_SMALL: u64 = (LARGE_BLOCK - BLOCK) as u64;
         let element = self.bisect(&index.array(base), key).ok()?;
+        let head = BlockHead::new(element);
+
+        self.read_block(index, &head, room).map(AnyBlock::Large)
+    }
+
+    /// Reads the block where `head` says that a lookup goes on, into `room`. Nothing waits for
+    /// memory.
+    ///
+    /// `None` if it could not be read so.
+    #[inline]
+    fn read_on<'a>(
+        &self,
+        _base: u64,
+        index: &Index,
+        head: &BlockHead,
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<&'a mut LargeBlock> {
+        self.read_block(index, head, room)
+    }
+
+    /// The same by the other functions.
+    #[inline]
+    fn read_block<'a>(
+        &self,
+        index: &Index,
+        head: &BlockHead,
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<&'a mut LargeBlock> {
+        const MORE_THAN_SMALL: u64 = (LARGE_BLOCK - BLOCK) as u64;
+        let BlockHead {
+            element, progress, ..
+        } = *head;
         let [_, place] = element.rest;
-        let place = index.blocks.wrapping_add(place.into());
+        let place = index
+            .blocks
+            .wrapping_add(place.into())
+            .wrapping_add(progress.place.into());
         let start = place.min(index.last.checked_sub(MORE_THAN_SMALL)?);
         let at = place.wrapping_sub(start);
         if at >= LARGE_BLOCK as u64 {
             return None;
         }
+
         let block = room.write(Block {
-            head: BlockHead {
-                element,
-                at,
-                progress: Progress::NONE,
-            },
+            head: BlockHead { at, ..*head },
             bytes: [0; LARGE_BLOCK + MORE],
         });
 
         self.read(start, block.bytes.get_mut(..LARGE_BLOCK)?).ok()?;
-        Some(AnyBlock::Large(block))
+        Some(block)
     }
 
     /// Copies `N` bytes from byte `offset` of the table.
@@ -128,6 +158,9 @@ impl Budget {
 
     /// What a read costs, beside what is done with its bytes.
     pub(super) const READ: u32 = 7;
+
+    /// What it costs to read on in rows, and to pass those that were read: 77 at most.
+    pub(crate) const READ_ON: u32 = 64;
 
     /// How many lookups it takes at least to use up the budget of a stack: one alone may not.
     pub(crate) const LOOKUPS: u32 = 4;

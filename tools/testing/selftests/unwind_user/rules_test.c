@@ -9,6 +9,10 @@
 
 #include "synth_fixture.h"
 
+#define MANY_ROWS	3000
+/* All of them are below the budget of a stack. */
+#define MANY_FRAMES	20
+
 /* The tests can fail: what no rule says does not happen. */
 TEST_F(synth, without_a_rule)
 {
@@ -37,6 +41,40 @@ TEST_F(synth, cfa_from_sp)
 		WORD(offsets[i] + 0x18) = RETURN(2);
 		EXPECT_CALLERS(RETURN(1), RETURN(2));
 		memset(self->synth.stack, 0, SYNTH_STACK);
+	}
+}
+
+/* A lookup reads the last rows when it has read more than once. */
+TEST_F(synth, many_rows)
+{
+	static unsigned char rows[5 + 4 * MANY_ROWS] = { MANY_ROWS & 0xff, MANY_ROWS >> 8, 1 };
+	static const unsigned char outermost[7] = { 1 };
+	unsigned long function = synth_function(&self->synth, 1);
+
+	for (unsigned int i = 0; i < MANY_ROWS; i++) {
+		unsigned char *row = &rows[5 + 4 * i];
+
+		row[0] = i;
+		row[1] = i >> 8;
+		row[2] = 0x03;	/* from SP, one word of a byte */
+		row[3] = 8 + i % 9 * 8;
+	}
+	RULE(BY_SP(8));
+	synth_add(&self->synth, FUNCTION_SIZE, MANY_ROWS, rows, sizeof(rows));
+	synth_add(&self->synth, FUNCTION_SIZE + MANY_ROWS, 1, outermost, sizeof(outermost));
+
+	for (unsigned int row = 0; row < MANY_ROWS; row += MANY_FRAMES) {
+		unsigned long callers[MANY_FRAMES + 1], at = 0;
+
+		memset(self->synth.stack, 0, MANY_FRAMES * 0x100);
+		for (unsigned int i = 0; i < MANY_FRAMES; i++) {
+			callers[i] = function + row + i + 1;
+			WORD(at) = callers[i];
+			at += 8 + (row + i) % 9 * 8;
+		}
+		callers[MANY_FRAMES] = function + MANY_ROWS + 1;
+		WORD(at) = callers[MANY_FRAMES];
+		ASSERT_TRUE(synth_has(&self->synth, callers, MANY_FRAMES + 1));
 	}
 }
 

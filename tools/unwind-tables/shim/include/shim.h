@@ -17,10 +17,13 @@ typedef uint64_t	u64;
 typedef int32_t		s32;
 typedef int64_t		s64;
 
+#define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
 
 #define __user
 #define noinline
+
+#define unrolled_full	_Pragma("GCC unroll 65534")
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)

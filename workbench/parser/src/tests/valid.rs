@@ -17,7 +17,11 @@ const FUNCTIONS: usize = 200;
 const WINDOW: usize = 64;
 /// The cost of the search for a function.
 const FIND: u32 = 32;
-/// The largest cost of a row: the parser reads and skips it, and reads an unusual one again.
+/// The cost of the rows that are read at once behind those that the search has read.
+const READ_ON: u32 = 64;
+/// How many bytes of these are new at least.
+const PIECE: usize = 232 - 4 * 13;
+/// The largest cost of an unusual row: the parser reads and skips it, and reads it again.
 const STEP: u32 = 14;
 
 /// The addresses where answers change, and the given addresses, also moved near functions.
@@ -100,11 +104,12 @@ proptest! {
             let entries = searches * search + if empty == 0 { 0 } else { empty + 1 };
             if here.clone().all(|(_, len)| *len <= WINDOW) {
                 let reads = found.reads;
-                // A large block is read in twelve words. Then there are three reads of rows: the
-                // first rows, the rows behind them, and words of a row before these.
-                prop_assert!(reads <= entries + 12 + 3, "{} reads at {:#x}", reads, pc);
+                // A large block is read in 29 words. Then there are three reads of unusual rows:
+                // the first rows, the rows behind them, and words of a row before these.
+                prop_assert!(reads <= entries + 29 + 3, "{} reads at {:#x}", reads, pc);
             }
             // The lookup reads the rows up to the one behind the found one.
+            let pieces = here.clone().map(|(_, len)| 1 + len / PIECE).max().unwrap_or(0);
             let rows = here.map(|(function, _)| {
                 let block = function.block.map_or(u64::MAX, u64::from);
                 let wanted = (pc - function.start) % block;
@@ -112,7 +117,9 @@ proptest! {
                 let passed = rows.iter().filter(|row| u64::from(row.start) <= wanted).count();
                 rows.len().min(passed + 1) as u32
             });
-            let price = FIND * (searches + if empty == 0 { 0 } else { empty + 1 }) + STEP * rows.max().unwrap_or(0);
+            let price = FIND * (searches + if empty == 0 { 0 } else { empty + 1 })
+                + READ_ON * pieces as u32
+                + STEP * rows.max().unwrap_or(0);
             prop_assert!(found.spent <= price, "{} units at {:#x}", found.spent, pc);
         }
     }

@@ -19,17 +19,18 @@ use super::{
         Index,
         Lost,
         Packed,
-        Progress,
         Reader,
         Rule,
         Sink,
-        BLOCK, //
+        BLOCK,
+        LARGE_BLOCK, //
     },
     abi::Abi,
     function::Function,
     quick::{
         self,
-        block_rule, //
+        block_rule,
+        rule_further_on, //
     },
     reason::Reason,
     row::Walk,
@@ -64,8 +65,10 @@ pub(crate) struct Header<A> {
 
 /// What a quick lookup has left to be done.
 pub(crate) enum Rest {
-    /// To look at the function that this element of the index is, from some row on.
-    Decide(Element, Progress),
+    /// To read on in the rows of a function.
+    ReadOn(BlockHead),
+    /// To look at the function that this element of the index is.
+    Decide(Element),
     /// To search the index: it is of an unusual kind, or a quick search has failed.
     Search,
     /// Nothing but to say this.
@@ -75,7 +78,11 @@ pub(crate) enum Rest {
 impl Rest {
     /// To go on behind what a search has found, which was not enough.
     pub(crate) fn behind(head: &BlockHead) -> Self {
-        Self::Decide(head.element, head.progress)
+        if head.progress.place != 0 {
+            Self::ReadOn(*head)
+        } else {
+            Self::Decide(head.element)
+        }
     }
 }
 
@@ -274,30 +281,31 @@ impl<A: Abi> Header<A> {
         budget: &mut Budget,
         sink: &mut impl Sink,
     ) -> Result<(), Error> {
-        let (element, progress) = match rest {
-            Rest::Decide(element, progress) => (*element, *progress),
+        let (element, head) = match rest {
+            Rest::ReadOn(head) => (head.element, Some(*head)),
+            Rest::Decide(element) => (*element, None),
             Rest::Search => {
                 budget.spend(Budget::FIND)?;
                 let element = reader
                     .bisect(&self.array(base), pc)
                     .map_err(|lost| self.lost(lost))?;
 
-                (element, Progress::NONE)
+                (element, Some(BlockHead::new(element)))
             }
             Rest::Nothing(error) => return Err(*error),
         };
 
-        budget.limited(|budget| self.decide(&element, progress, reader, base, pc, budget, sink))
+        budget.limited(|budget| self.decide(&element, head, reader, base, pc, budget, sink))
     }
 
     /// Puts the rule into `sink` of the function whose entry a search of the index has found,
-    /// whatever that is like.
+    /// whatever that is like. If `head` is given, it first reads on there.
     #[expect(clippy::too_many_arguments)]
     #[inline(always)]
     fn decide<R: Reader>(
         &self,
         element: &Element,
-        progress: Progress,
+        head: Option<BlockHead>,
         reader: &R,
         base: u64,
         pc: u64,
@@ -305,20 +313,19 @@ impl<A: Abi> Header<A> {
         sink: &mut impl Sink,
     ) -> Result<(), Error> {
         let mut function = Function::from_element(self, element)?;
-        let mut window = Window::new(self, reader);
 
-        if function.holds(pc) {
-            // So this is below its size.
-            let wanted = pc.wrapping_sub(function.start) as u32;
+        if !function.holds(pc) {
+            function = function.hidden(self, reader, base, pc, budget)?;
+        } else if let (Some(head), Some(index)) = (head, self.usual_rows()) {
+            let rule = rule_further_on::<A, _>(reader, base, &index, head, pc, budget)?;
 
-            if let Some(rule) = quick::long(&mut window, &function, progress, wanted, budget)? {
+            if let Some(rule) = rule {
                 sink.put_packed(rule);
                 return Ok(());
             }
-        } else {
-            function = function.hidden(self, reader, base, pc, budget)?;
         }
 
+        let mut window = Window::new(self, reader);
         sink.put(Walk::start(&function, &mut window)?.rule_at(&mut window, pc, budget)?);
         Ok(())
     }
@@ -327,7 +334,13 @@ impl<A: Abi> Header<A> {
     /// what a search of it finds is for [`block_rule`].
     #[inline(always)]
     pub(crate) fn usual_index(&self) -> Option<Index> {
-        if !self.pc_relative || !has_usual_rules::<A>() || cfg!(target_endian = "big") {
+        self.usual_rows().filter(|_| self.pc_relative)
+    }
+
+    /// The same, whatever the index is like: blocks can be read of what another search finds.
+    #[inline(always)]
+    fn usual_rows(&self) -> Option<Index> {
+        if !has_usual_rules::<A>() || cfg!(target_endian = "big") {
             return None;
         }
         // Does not wrap: the rows end below 2^63.
@@ -339,7 +352,11 @@ impl<A: Abi> Header<A> {
             // Before the rows, there is more of the table.
             last: rows_end.checked_sub(BLOCK as u64)?,
             count: self.functions,
-            small: quick::SMALL,
+            small: if rows_end < LARGE_BLOCK as u64 {
+                u32::MAX
+            } else {
+                quick::SMALL
+            },
         })
     }
 

@@ -26,6 +26,7 @@
 mod abi;
 mod function;
 mod header;
+mod length;
 mod quick;
 mod reason;
 mod row;

@@ -5,12 +5,15 @@
 //! Nearly all lookups end here. What is unusual in any way, or wrong, is left to a
 //! [`Walk`](super::row::Walk), which has an answer for everything.
 
+use core::mem::MaybeUninit;
+
 use super::{
     super::{
         Block,
         BlockHead,
         Budget,
         Error,
+        Index,
         Packed,
         Progress,
         Reader,
@@ -19,33 +22,27 @@ use super::{
     },
     abi::Abi,
     function::Function,
+    length::{
+        Length,
+        Lengths, //
+    },
     row::{
         Attribute,
-        Lengths,
         Width, //
     },
-    window::{
-        Bytes,
-        Window, //
-    },
-    words::{
-        has_usual_rules,
-        usual_rule, //
-    },
+    words::usual_rule, //
 };
 
 /// Bytes of text that a small function has at most: a byte says where its rows start.
 pub(super) const SMALL: u32 = 1 << 8;
-/// Bytes of text that any other function has at most for which there are quick lookups.
-const LARGE: u32 = 1 << 16;
-/// The highest address for which there are. A function that holds it ends below 2^64.
-pub(super) const HIGHEST: u64 = u64::MAX - LARGE as u64;
+/// The highest address for which there are quick lookups. A function that holds it ends below 2^64.
+pub(super) const HIGHEST: u64 = u64::MAX - u32::MAX as u64;
 
 /// The rule for address `pc`, at most [`HIGHEST`], in the function that `block` was found for, on a
 /// machine that has usual rules. What it costs is part of [`Budget::FIND`].
 ///
-/// `None` only means that somebody else has to decide: the function may not hold `pc`. Then `block`
-/// says where to go on.
+/// `None` only means that somebody else has to decide: the function may not hold `pc`. Then the
+/// progress of `block` says where to go on, if that is of use.
 #[inline(always)]
 pub(crate) fn block_rule<A: Abi, const N: usize>(block: &mut Block<N>, pc: u64) -> Option<Packed> {
     match rule_in_block::<A, N>(block, pc) {
@@ -64,101 +61,96 @@ fn rule_in_block<A: Abi, const N: usize>(block: &Block<N>, pc: u64) -> Result<Pa
     let [size, _] = Function::size_and_rows::<A>(&head.element);
     let wanted = pc.wrapping_sub(head.element.start);
 
-    if wanted >= size.into() || size > LARGE {
+    if wanted >= size.into() {
         return Err(Progress::NONE);
     }
     let at = usize::try_from(head.at).map_err(|_| Progress::NONE)?;
-    let (count, width) = Attribute::usual::<A>(bytes, at).ok_or(Progress::NONE)?;
     // What is wanted is below the size.
-    let rows = Rows::new(at, count, wanted as u32, size);
+    let wanted = wanted as u32;
+    let (rows, code) = match head.progress.kind {
+        // Only large blocks are further ones.
+        kind @ 1.. if N > BLOCK + MORE => {
+            let Progress { left, .. } = head.progress;
 
-    if width == Width::One {
-        rows.in_block::<A, N>(block, Width::One)
-    } else if width == Width::Two && N > BLOCK + MORE {
-        // Such a function has a large block, unless that is near the end of the table.
-        rows.in_block::<A, N>(block, Width::Two)
-    } else {
-        Err(Progress::NONE)
+            (
+                Rows::new(at, left, wanted, size),
+                kind.wrapping_sub(1) as u8,
+            )
+        }
+        _ => {
+            let (left, code) = Attribute::usual::<A>(bytes, at).ok_or(Progress::NONE)?;
+
+            (Rows::behind(at, left, wanted, size), code)
+        }
+    };
+
+    match Width::from_code(code) {
+        Some(Width::One) => rows.in_block::<A, N>(block, Width::One),
+        // Such a function has a large block, unless the table is small.
+        Some(Width::Two) if N > BLOCK + MORE => rows.in_block::<A, N>(block, Width::Two),
+        Some(Width::Four) if N > BLOCK + MORE => rows.in_block::<A, N>(block, Width::Four),
+        _ => Err(Progress::NONE),
     }
 }
 
-/// The rule for a place in a function, which holds it. `progress` says how far another lookup has
-/// come.
+/// The same rule, from the blocks where `head` says that a lookup goes on.
 ///
 /// `None` only means that a [`Walk`](super::row::Walk) has to decide.
 ///
 /// # Errors
 ///
-/// [`Error::Fault`] if rows cannot be read, [`Error::Budget`] if there are too many.
-#[inline(always)]
-pub(super) fn long<A: Abi, R: Reader>(
-    window: &mut Window<'_, A, R>,
-    function: &Function,
-    progress: Progress,
-    wanted: u32,
+/// [`Error::Budget`] if there are too many rows.
+#[inline(never)]
+pub(super) fn rule_further_on<A: Abi, R: Reader>(
+    reader: &R,
+    base: u64,
+    index: &Index,
+    head: BlockHead,
+    pc: u64,
     budget: &mut Budget,
 ) -> Result<Option<Packed>, Error> {
-    let mut start = u64::from(function.rows).wrapping_add(progress.place.into());
-    if !has_usual_rules::<A>() || !window.has(start, Attribute::SIZE) {
-        return Ok(None);
-    }
-    let (mut bytes, mut len) = window.bytes_at(start)?;
-    let (mut rows, width) = match Width::from_number(progress.kind) {
-        Some(width) => {
-            let left = u32::from(progress.left);
-
-            (Rows::again(left, wanted, function.size), width)
-        }
-        None => {
-            let Some((count, width)) = Attribute::usual::<A>(bytes, 0) else {
-                return Ok(None);
-            };
-
-            (Rows::new(0, count, wanted, function.size), width)
-        }
-    };
+    let mut room = MaybeUninit::uninit();
+    let mut head = head;
 
     loop {
-        let before = rows.left;
-        let end = rows.pass_many::<A>(bytes, len, width);
-
-        budget.spend(before.wrapping_sub(rows.left))?;
-        // The last row that was passed may be the wanted one: it is passed again, in the new copy.
-        let last = match (end, rows.last()) {
-            (End::Found, _) => return Ok(rows.rule::<A>(bytes, width)),
-            (End::Window, Some(last)) if last != 0 => last,
-            _ => return Ok(None),
+        budget.spend(Budget::READ_ON)?;
+        let Some(block) = reader.read_on(base, index, &head, &mut room) else {
+            return Ok(None);
         };
-        start = start.wrapping_add(last as u64);
-        rows.begin_again();
-        budget.spend(Budget::READ)?;
-        (bytes, len) = window.bytes_at(start)?;
+        let rule = block_rule::<A, _>(block, pc);
+        if rule.is_some() || block.head.progress.place == 0 {
+            return Ok(rule);
+        }
+        head = block.head;
     }
 }
 
-/// Where to go on behind a block, in which the last row that was passed is at `last`: there. Behind
-/// it, `left` rows are left.
+/// Where to go on behind a block: at the last row that was passed, for that may be the wanted one.
+/// It is at `last`, and `left` rows are behind it.
 #[inline(never)]
-fn progress(head: &BlockHead, last: Option<usize>, left: u32, width: Width) -> Progress {
-    let place = |last: usize| (last as u64).checked_sub(head.at)?.try_into().ok();
+fn progress(head: &BlockHead, last: usize, left: u32, width: Width) -> Progress {
+    let passed = (last as u64)
+        .checked_sub(head.at)
+        .and_then(|passed| u32::try_from(passed).ok())
+        .filter(|passed| *passed != 0);
 
-    match last.and_then(place) {
-        Some(place) => Progress {
-            place,
-            // There are at most 65,535, and one was passed.
+    match passed {
+        Some(passed) => Progress {
+            // There are at most 65,535 rows of a few bytes.
+            place: head.progress.place.wrapping_add(passed),
             left: left.wrapping_add(1) as u16,
-            kind: width as u32,
+            kind: u16::from(width.code()).wrapping_add(1),
         },
         None => Progress::NONE,
     }
 }
 
-/// Why no more rows of a window are passed.
+/// Why no more rows of a block are passed.
 enum End {
     /// The last one that was passed is the wanted one.
     Found,
     /// The next one is not all there.
-    Window,
+    Block,
     /// Something is unusual.
     Unusual,
 }
@@ -166,13 +158,13 @@ enum End {
 /// How far the rows of a function of the default kind have been passed.
 #[derive(Clone, Copy)]
 struct Rows {
-    /// Where the next one is in the window.
+    /// Where the next one is in the block.
     at: usize,
+    /// Where the last one is that was passed; nowhere if there is none.
+    last: usize,
     /// How many are left.
     left: u32,
-    /// Bytes of the last one that was passed; 0 if there is none.
-    length: usize,
-    /// Where that starts to hold, as starts are compared: see [`Rows::pass`].
+    /// Where the last one starts to hold, as starts are compared: see [`Rows::step`].
     passed: u32,
     /// What is wanted, negated.
     not_wanted: u32,
@@ -181,15 +173,20 @@ struct Rows {
 }
 
 impl Rows {
-    /// The rows behind the attribute that is at `attribute`.
+    /// Where no row is.
+    const NOWHERE: usize = usize::MAX;
+    /// How many rows are passed at once.
+    const BATCH: u32 = 4;
+
+    /// The rows from byte `at` on.
     #[inline(always)]
-    fn new(attribute: usize, left: u32, wanted: u32, size: u32) -> Self {
+    fn new(at: usize, left: u16, wanted: u32, size: u32) -> Self {
         let not_wanted = !wanted;
 
         Self {
-            at: attribute.wrapping_add(Attribute::SIZE),
-            left,
-            length: 0,
+            at,
+            last: Self::NOWHERE,
+            left: left.into(),
             // That of the first row may be `!wanted`, so the one before it is below.
             passed: not_wanted.wrapping_sub(1),
             not_wanted,
@@ -197,83 +194,99 @@ impl Rows {
         }
     }
 
-    /// The rows that are left, from one on that was passed before.
+    /// The rows behind the attribute that is at `attribute`.
     #[inline(always)]
-    fn again(left: u32, wanted: u32, size: u32) -> Self {
-        Self {
-            at: 0,
-            ..Self::new(0, left, wanted, size)
-        }
+    fn behind(attribute: usize, left: u16, wanted: u32, size: u32) -> Self {
+        Self::new(attribute.wrapping_add(Attribute::SIZE), left, wanted, size)
     }
 
-    /// Steps back to the start of the last row that was passed, which is now that of the window.
-    #[inline(always)]
-    fn begin_again(&mut self) {
-        self.at = 0;
-        self.length = 0;
-        self.left = self.left.wrapping_add(1);
-        self.passed = self.passed.wrapping_sub(1);
-    }
-
-    /// Passes rows of the first `len` bytes of `window`, up to the first row that starts above the
-    /// wanted place.
+    /// Passes the next row, unless it starts above the wanted place, or something is wrong. Says
+    /// whether it did.
     ///
     /// One comparison says whether a row is above it, or out of order. For that, `!wanted` is added
     /// to a start, modulo 2^32: then the wanted place is the highest number of all, the ones below
     /// it are in order below that, and those above it are the lowest numbers. A row that is not
     /// higher than the last one is above the wanted place, has the start of the last one, or is out
-    /// of order. The first case is decided here, the others by a [`Walk`](super::row::Walk).
+    /// of order.
+    ///
+    /// Behind a row that is unusual, none is passed: that row is taken for the next one.
     #[inline(always)]
-    fn pass<A: Abi, const N: usize>(&mut self, window: &[u8; N], len: usize, width: Width) -> End {
-        let len = len.min(const { N - MORE });
-        // Where a row's start and its information byte are in the window.
-        let last = len.saturating_sub(width as usize).saturating_sub(1);
+    fn step<A: Abi>(&mut self, bytes: &[u8], width: Width) -> bool {
+        let Some((start, info)) = A::start_and_info(bytes, self.at, width) else {
+            return false;
+        };
+        let compared = start.wrapping_add(self.not_wanted);
 
-        loop {
-            if self.left == 0 {
-                return if self.at <= len {
-                    End::Found
-                } else {
-                    End::Window
-                };
-            }
-            if self.at > last {
-                return End::Window;
-            }
-            let Some((start, info)) = A::start_and_info(window, self.at, width) else {
-                return End::Unusual;
-            };
-            let compared = start.wrapping_add(self.not_wanted);
-            if compared <= self.passed {
-                // Those that are not above the wanted place are above its end, too.
-                let is_above = compared <= self.end;
-
-                return if is_above && Lengths::<A>::of_default(info, width) != Lengths::<A>::NONE {
-                    End::Found
-                } else {
-                    End::Unusual
-                };
-            }
-            self.passed = compared;
-            // Of a row without a meaning, this ends beyond the window.
-            self.length = Lengths::<A>::of_default(info, width);
-            self.at = self.at.wrapping_add(self.length);
-            self.left = self.left.wrapping_sub(1);
+        if compared <= self.passed {
+            return false;
         }
+        self.passed = compared;
+        self.last = self.at;
+        self.at = self.at.wrapping_add(Lengths::<A>::of(info, width) as usize);
+        true
     }
 
-    /// The same in a large window. A function of its own has registers for all that changes.
-    #[inline(never)]
-    fn pass_many<A: Abi>(&mut self, window: &Bytes, len: usize, width: Width) -> End {
-        let mut rows = *self;
-        let end = match width {
-            Width::One => rows.pass::<A, _>(window, len, Width::One),
-            Width::Two => rows.pass::<A, _>(window, len, Width::Two),
-            Width::Four => rows.pass::<A, _>(window, len, Width::Four),
-        };
+    /// Passes rows of a block, up to the first one that starts above the wanted place.
+    #[inline(always)]
+    fn pass<A: Abi, const N: usize>(&mut self, bytes: &[u8; N], width: Width) -> End {
+        const { assert!(MORE > (Self::BATCH as usize - 1) * Length::MOST + 4) };
+        let len = const { N - MORE };
+        // Where a row's start and its information byte are in the block.
+        let most = len.wrapping_sub(width as usize).wrapping_sub(1);
 
-        *self = rows;
-        end
+        // A row that is not all in the block is looked at with bytes behind it. So where a row is
+        // decides whether it counts, and a batch that ends behind the block does not count.
+        while self.left >= Self::BATCH && self.at <= most {
+            let before = *self;
+
+            for _ in 0..Self::BATCH {
+                if !self.step::<A>(bytes, width) {
+                    if self.at > most {
+                        *self = before;
+                        return End::Block;
+                    }
+                    return self.stopped_at::<A>(bytes, width);
+                }
+            }
+            if self.at > len {
+                *self = before;
+                return End::Block;
+            }
+            self.left = self.left.wrapping_sub(Self::BATCH);
+        }
+
+        while self.left != 0 {
+            let before = *self;
+
+            if self.at > most {
+                return End::Block;
+            }
+            if !self.step::<A>(bytes, width) {
+                return self.stopped_at::<A>(bytes, width);
+            }
+            if self.at > len {
+                *self = before;
+                return End::Block;
+            }
+            self.left = self.left.wrapping_sub(1);
+        }
+        End::Found
+    }
+
+    /// Why the next row was not passed, which is all there.
+    #[inline(always)]
+    fn stopped_at<A: Abi>(&self, bytes: &[u8], width: Width) -> End {
+        let Some((start, info)) = A::start_and_info(bytes, self.at, width) else {
+            return End::Unusual;
+        };
+        // A start that is not above the wanted place is above the end here.
+        let is_above = start.wrapping_add(self.not_wanted) <= self.end;
+
+        if is_above && Lengths::<A>::of(info, width) != Length::Unusual {
+            End::Found
+        } else {
+            End::Unusual
+        }
     }
 
     /// Passes those of a block: the rule of the last one, or where to go on.
@@ -283,23 +296,17 @@ impl Rows {
         block: &Block<N>,
         width: Width,
     ) -> Result<Packed, Progress> {
-        match self.pass::<A, N>(&block.bytes, const { N - MORE }, width) {
+        match self.pass::<A, N>(&block.bytes, width) {
             End::Found => self.rule::<A>(&block.bytes, width).ok_or(Progress::NONE),
-            End::Window => Err(progress(&block.head, self.last(), self.left, width)),
+            End::Block => Err(progress(&block.head, self.last, self.left, width)),
             End::Unusual => Err(Progress::NONE),
         }
     }
 
-    /// Where the last row that was passed is in the window, if there is one.
+    /// The rule of the last row that was passed.
     #[inline(always)]
-    fn last(&self) -> Option<usize> {
-        (self.length != 0).then(|| self.at.wrapping_sub(self.length))
-    }
-
-    /// The rule of that row.
-    #[inline(always)]
-    fn rule<A: Abi>(&self, window: &[u8], width: Width) -> Option<Packed> {
-        let row = window.get(self.last()?..)?;
+    fn rule<A: Abi>(&self, bytes: &[u8], width: Width) -> Option<Packed> {
+        let row = bytes.get(self.last..)?;
         // The words have at most 8 bytes.
         let (info, words) = match width {
             Width::One => {

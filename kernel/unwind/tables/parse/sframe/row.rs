@@ -32,18 +32,18 @@ pub(crate) enum Width {
 }
 
 impl Width {
-    /// That of so many bytes.
-    pub(super) fn from_number(bytes: u32) -> Option<Self> {
-        match bytes {
-            1 => Some(Self::One),
-            2 => Some(Self::Two),
-            4 => Some(Self::Four),
-            _ => None,
+    /// Its code.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::One => 0,
+            Self::Two => 1,
+            Self::Four => 2,
         }
     }
 
+    /// The width that a code says.
     #[inline(always)]
-    fn from_code(code: u8) -> Option<Self> {
+    pub(super) fn from_code(code: u8) -> Option<Self> {
         match code {
             0 => Some(Self::One),
             1 => Some(Self::Two),
@@ -88,16 +88,16 @@ impl Attribute {
     /// The function is a signal trampoline.
     const SIGNAL: u8 = 1 << 7;
 
-    /// The number of rows, and the bytes of their starts, of the attribute at byte `at` of `bytes`.
-    /// `None` if the rows are not default ones, or if anything else is said of them.
+    /// The number of rows of the attribute at byte `at` of `bytes`, and the code of the width of
+    /// their starts, which may have no meaning. `None` if the rows are not default ones.
     #[inline(always)]
-    pub(super) fn usual<A: Abi>(bytes: &[u8], at: usize) -> Option<(u32, Width)> {
+    pub(super) fn usual<A: Abi>(bytes: &[u8], at: usize) -> Option<(u16, u8)> {
         let [count_0, count_1, info, kind, block] = *bytes.get(at..)?.first_chunk()?;
 
         if u16::from_ne_bytes([kind, block]) != 0 {
             return None;
         }
-        Some((A::u16([count_0, count_1]).into(), Width::from_code(info)?))
+        Some((A::u16([count_0, count_1]), info))
     }
 
     /// Decodes an attribute; an error comes with its place in it.
@@ -203,8 +203,8 @@ impl Row {
     /// The length of a row whose information byte has no meaning: more than any has, or a window.
     const NO_LENGTH: u8 = u8::MAX;
 
-    /// How long a row is behind its start, by its information byte, and `start` bytes more.
-    const fn lengths<A: Abi>(flexible: bool, start: u8) -> [u8; 256] {
+    /// How long a row is behind its start, by its information byte.
+    pub(super) const fn lengths<A: Abi>(flexible: bool) -> [u8; 256] {
         let unused =
             if A::SIGNED_RA { 0 } else { Self::SIGNED } | if flexible { Self::FROM_SP } else { 0 };
         let mut lengths = [Self::NO_LENGTH; 256];
@@ -215,7 +215,7 @@ impl Row {
             let (words, code) = ((info >> 1) & 0xf, (info >> 5) & 3);
             // Without words, nothing else has a meaning.
             if info & unused == 0 && code != 3 && (words != 0 || info == 0) {
-                *length = start + 1 + (words << code);
+                *length = 1 + (words << code);
             }
             info = info.wrapping_add(1);
             rest = tail;
@@ -234,33 +234,12 @@ impl Row {
     }
 }
 
-/// The lengths of rows, by their information bytes: behind their starts, or of all of a row.
-pub(super) struct Lengths<A>(PhantomData<A>);
+/// The lengths of rows behind their starts, by their information bytes.
+struct Lengths<A>(PhantomData<A>);
 
 impl<A: Abi> Lengths<A> {
-    const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false, 0);
-    const FLEXIBLE: &'static [u8; 256] = &Row::lengths::<A>(true, 0);
-    const DEFAULT_ONE: &'static [u8; 256] = &Row::lengths::<A>(false, Width::One as u8);
-    const DEFAULT_TWO: &'static [u8; 256] = &Row::lengths::<A>(false, Width::Two as u8);
-    const DEFAULT_FOUR: &'static [u8; 256] = &Row::lengths::<A>(false, Width::Four as u8);
-
-    /// That of a row whose information byte has no meaning.
-    pub(super) const NONE: usize = Row::NO_LENGTH as usize;
-
-    /// That of all of a row of a default function, whose start has `width` bytes.
-    #[inline(always)]
-    pub(super) fn of_default(info: u8, width: Width) -> usize {
-        let lengths = match width {
-            Width::One => Self::DEFAULT_ONE,
-            Width::Two => Self::DEFAULT_TWO,
-            Width::Four => Self::DEFAULT_FOUR,
-        };
-
-        // There is a length for each byte.
-        lengths
-            .get(usize::from(info))
-            .map_or(Self::NONE, |length| usize::from(*length))
-    }
+    const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false);
+    const FLEXIBLE: &'static [u8; 256] = &Row::lengths::<A>(true);
 }
 
 /// How far the rows of a function have been stepped through.

@@ -7,8 +7,7 @@ use core::marker::PhantomData;
 use super::{
     super::{
         Error,
-        Reader,
-        MORE, //
+        Reader, //
     },
     abi::Abi,
     header::Header,
@@ -18,11 +17,7 @@ use super::{
 /// Bytes of rows that are read at once.
 const SIZE: usize = 120;
 /// Bytes that can be looked at without knowing how many there are.
-const PEEK: usize = MORE;
-
-/// The bytes of a window, with some more, so that a few can be taken at once wherever the last one
-/// is.
-pub(super) type Bytes = [u8; SIZE + PEEK];
+const PEEK: usize = 8;
 
 /// The rows of a table, read through a window that moves forward.
 ///
@@ -38,7 +33,7 @@ pub(super) struct Window<'a, A, R> {
     len: u64,
     start: u64,
     filled: usize,
-    bytes: Bytes,
+    bytes: [u8; SIZE + PEEK],
     abi: PhantomData<A>,
 }
 
@@ -84,13 +79,6 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         self.seen(at).ok_or_else(|| self.error(reason, at))
     }
 
-    /// Moves the window to byte `at` of the rows: its bytes, and how many of them are of the rows.
-    #[inline(always)]
-    pub(super) fn bytes_at(&mut self, at: u64) -> Result<(&Bytes, usize), Error> {
-        self.fill(at, 0, Reason::RowEnd)?;
-        Ok((&self.bytes, self.filled))
-    }
-
     /// Makes sure that the window has bytes `at..at + len` of the rows; `reason` is the error if
     /// there are not so many.
     #[inline]
@@ -101,15 +89,9 @@ impl<'a, A: Abi, R: Reader> Window<'a, A, R> {
         self.refill(at, len, reason)
     }
 
-    /// The same as [`Window::fill`], for those who seldom need it.
+    /// Moves the window to byte `at` of the rows; `reason` is the error if there are not `len`.
     #[inline(never)]
     fn refill(&mut self, at: u64, len: usize, reason: Reason) -> Result<(), Error> {
-        self.fill(at, len, reason)
-    }
-
-    /// Moves the window to byte `at` of the rows; `reason` is the error if there are not `len`.
-    #[inline(always)]
-    fn fill(&mut self, at: u64, len: usize, reason: Reason) -> Result<(), Error> {
         let left = self.len.saturating_sub(at);
         let filled = usize::try_from(left).map_or(SIZE, |left| left.min(SIZE));
         if filled < len {

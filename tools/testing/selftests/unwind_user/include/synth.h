@@ -86,7 +86,7 @@ struct table_header {
 };
 
 struct table_entry {
-	__u32 start[2];		/* from the start of the table, of 64 bits */
+	__u32 start[2];		/* from its own place, of 64 bits */
 	__u32 size;
 	__u32 rows;
 };

@@ -71,7 +71,6 @@ void hostile_wide(struct synth *synth)
 	struct table_header *header = (struct table_header *)synth->table;
 	struct table_entry *index = (struct table_entry *)(synth->table + WIDE_INDEX);
 	unsigned char *rows = (unsigned char *)(header + 1);
-	long start = synth->text - synth->table;
 	unsigned int i;
 
 	hostile_frames(synth);
@@ -89,7 +88,9 @@ void hostile_wide(struct synth *synth)
 	for (i = 0; i < WIDE_FUNCTIONS; i++) {
 		unsigned int others = WIDE_FUNCTIONS - WIDE_COUNT;
 		/* The others have no bytes, and are below the text. */
-		long at = i < others ? start - others + i : start + (i - others) * WIDE_SIZE;
+		const unsigned char *text = i < others ? synth->text - others + i :
+			synth->text + (i - others) * WIDE_SIZE;
+		long at = text - (unsigned char *)&index[i];
 
 		memcpy(index[i].start, &at, sizeof(at));
 		index[i].size = i < others ? 0 : WIDE_SIZE;

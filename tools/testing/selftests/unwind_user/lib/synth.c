@@ -11,7 +11,7 @@ void synth_no_rules(struct synth *synth)
 	*(struct table_header *)synth->table = (struct table_header){
 		.magic = 0xdee2,
 		.version = 3,
-		.flags = 1,	/* sorted */
+		.flags = 1 | 4,	/* sorted; a start is relative to its own field */
 		.abi = 3,	/* AMD64 */
 		.fixed_ra = -8,
 		.rows_at = SYNTH_ROWS,
@@ -23,11 +23,12 @@ void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const
 {
 	struct table_header *header = (struct table_header *)synth->table;
 	struct table_entry *index = (struct table_entry *)(header + 1);
-	long start = synth->text + text_offset - synth->table;
+	struct table_entry *entry = &index[header->functions];
+	long start = synth->text + text_offset - (unsigned char *)entry;
 
-	memcpy(index[header->functions].start, &start, sizeof(start));
-	index[header->functions].size = size;
-	index[header->functions].rows = header->rows_len;
+	memcpy(entry->start, &start, sizeof(start));
+	entry->size = size;
+	entry->rows = header->rows_len;
 	memcpy((char *)index + SYNTH_ROWS + header->rows_len, rows, len);
 	header->functions++;
 	header->rows_len += len;
