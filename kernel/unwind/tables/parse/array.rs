@@ -80,8 +80,8 @@ pub(crate) struct Index {
     pub(crate) last: u64,
     /// How many elements there are.
     pub(crate) count: u32,
-    /// Elements whose first number is above this lead to large blocks; `u32::MAX` if the table has not
-    /// so many bytes.
+    /// Elements whose first number is above this lead to large blocks; `u32::MAX` if the table has
+    /// not so many bytes.
     pub(crate) small: u32,
 }
 
