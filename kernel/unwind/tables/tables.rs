@@ -475,11 +475,12 @@ pub unsafe extern "C" fn __unwind_tables_block_rule(
     table::block_rule(block, ip).map_or(0, Packed::word)
 }
 
-/// The same for a large block.
+/// The same for a large block, or for one behind another block.
 ///
 /// # Safety
 ///
-/// `block` must be valid for reading and writing, and be a large one from `unwind_bisect_block()`.
+/// `block` must be valid for reading and writing, and be a large one from `unwind_bisect_block()`,
+/// or from `unwind_bisect_read_on()`.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_large_block_rule(
     block: *mut bindings::unwind_bisect_block,
