@@ -17,6 +17,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/nospec.h>
+#include <linux/string.h>
 #include <linux/swab.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
@@ -129,19 +130,14 @@ unsigned long unwind_block_from(const struct unwind_bisect_index *index, unsigne
 	return (unsigned long)mask_user_address((const void __user *)min(place, last));
 }
 
-/* Read @len bytes into @block, and write zeros behind them. The caller has begun an access. */
+/* Read @len bytes into @block. The caller has begun an access to user memory. */
 static __always_inline
 bool unwind_read_block(struct unwind_bisect_block *block, const u64 __user *from,
 		       unsigned int len)
 {
-	unsigned int i;
-
 	unrolled_full
-	for (i = 0; i < len / sizeof(u64); i++)
+	for (unsigned int i = 0; i < len / sizeof(u64); i++)
 		unsafe_get_user(block->bytes[i], from + i, fault);
-	unrolled_full
-	for (; i < (len + UNWIND_BISECT_MORE) / sizeof(u64); i++)
-		block->bytes[i] = 0;
 	return true;
 
 fault:
@@ -201,6 +197,7 @@ unsigned int unwind_bisect_block(const struct unwind_bisect_index *index, u64 ke
 
 	if (place - from >= len)
 		return 0;
+	memset((u8 *)block->bytes + len, 0, UNWIND_BISECT_MORE);
 	block->at = array_index_nospec(place - from, len);
 	block->progress = 0;
 	block->state = 0;
@@ -245,6 +242,7 @@ unsigned int unwind_bisect_read_on(const struct unwind_bisect_index *index,
 	done = unwind_read_block(block, (const u64 __user *)from, len);
 	user_read_access_end();
 
+	memset((u8 *)block->bytes + len, 0, UNWIND_BISECT_MORE);
 	block->at = array_index_nospec(at, len);
 	return done ? len : 0;
 }
