@@ -43,14 +43,14 @@ pub(crate) fn sframe<A: sframe::Abi>(
     let header_reads = memory.reads();
 
     assert!(header_reads <= 1, "a header in {header_reads} pieces");
-    // A search pays for 32 starts. Sixteen other reads are free: two numbers of the entry, the
-    // first rows, data words, and the twelve words of a large block. If the index is short, the
-    // search reads fewer starts than it pays for.
-    let mut free = 16;
+    // A search pays for 32 starts. Other reads are free: two numbers of the entry, the first rows,
+    // data words, and the 29 words of a large block. If the index is short, the search reads fewer
+    // starts than it pays for.
+    let mut free = 4 + 29;
     if let Ok(header) = &header {
         assert!(header.table_len() <= len, "a table longer than told");
         if header.functions() < 1 << 30 {
-            free = 14;
+            free = 2 + 29;
         }
     }
     let result = header.and_then(|header| header.rule(memory, base, pc, &mut budget));
