@@ -347,4 +347,3 @@ void act_proc(void)
 	}
 	count(PROC, done);
 }
-

@@ -276,4 +276,3 @@ const char *make_arena(void)
 	}
 	return NULL;
 }
-

@@ -84,4 +84,3 @@ void act_object(void)
 	count(DISCOVERY, has_found(UNWIND_TABLE_SFRAME));
 	count(EH_DISCOVERY, has_found(UNWIND_TABLE_EH_FRAME));
 }
-

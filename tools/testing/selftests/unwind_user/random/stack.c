@@ -302,4 +302,3 @@ void act_late(void)
 	if (rights)
 		count(LATE, waited);
 }
-
