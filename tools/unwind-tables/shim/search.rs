@@ -108,8 +108,8 @@ pub fn block_in_reader<'a, R: Reader>(
     }
 }
 
-/// Reads the block where a lookup goes on, as the kernel does in user memory: each number is read by
-/// `reader`, whose table stands at address `base`.
+/// Reads the block where a lookup goes on, as the kernel does in user memory: each number is read
+/// by `reader`, whose table stands at address `base`.
 #[allow(dead_code)]
 pub fn read_on_in_reader<'a, R: Reader>(
     reader: &R,

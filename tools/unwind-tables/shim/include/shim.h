@@ -23,7 +23,7 @@ typedef int64_t		s64;
 #define __user
 #define noinline
 
-#define unrolled_full	_Pragma("GCC unroll 65534")
+#define unrolled_full
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
