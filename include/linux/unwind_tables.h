@@ -7,8 +7,10 @@
 
 #include <linux/errno.h>
 #include <linux/jump_label.h>
+#include <linux/math64.h>
 #include <linux/mm_types.h>
 #include <linux/uaccess.h>
+#include <linux/unroll.h>
 #include <linux/unwind_user_types.h>
 #include <uapi/linux/unwind_tables.h>
 
@@ -64,21 +66,24 @@ struct unwind_table_info {
 #define UNWIND_TABLES_DISCOVERIES	8
 
 /*
- * What the tables have said about an address is kept in one of two slots beside each
- * other, of 2^BITS pairs: 8 KiB. What the address is known by is multiplied by a number
- * that spreads it over all bits. The formats that were asked are in those from SALT.
+ * What the tables have said about an address is kept in a slot of the address's set. What
+ * the address is known by is multiplied by a number that spreads 52 bits of it over the
+ * upper ones. The formats that were asked are in those from SALT.
  */
-#define UNWIND_TABLES_CACHE_BITS	8
-#define UNWIND_TABLES_CACHE_SPREAD	0xc4ceb9fe1a85ec53ULL
-#define UNWIND_TABLES_CACHE_SALT	60
+#define UNWIND_TABLES_CACHE_SPREAD	0xeb9fe1a85ec53000ULL
+#define UNWIND_TABLES_CACHE_SALT	48
 
 /* Bits of a rule in a word: the usual ones are applied as they are. */
-#define UNWIND_TABLES_RULE_USUAL	0x002
-#define UNWIND_TABLES_RULE_OUTERMOST	0x004
-#define UNWIND_TABLES_RULE_FROM_FP	0x100
-/* From which bit on there are the offsets of the frame pointer, 16 bits, and of the CFA. */
-#define UNWIND_TABLES_RULE_FP		16
-#define UNWIND_TABLES_RULE_CFA		32
+#define UNWIND_TABLES_RULE_USUAL	0x1
+#define UNWIND_TABLES_RULE_FROM_FP	0x2
+/* From which bit on there are the place of the frame pointer and the CFA, in words. */
+#define UNWIND_TABLES_RULE_FP		2
+#define UNWIND_TABLES_RULE_CFA		7
+/* How many bits there are. A slot has room for so many. */
+#define UNWIND_TABLES_RULE_SHORT	19
+/* Of another rule: it may have more bits. Then a slot says that it is kept elsewhere. */
+#define UNWIND_TABLES_RULE_OUTERMOST	0x4
+#define UNWIND_TABLES_RULE_ELSEWHERE	0x8
 
 /* Not a format: the kernel knows that there is no table. */
 #define UNWIND_TABLE_ABSENT		0
@@ -273,10 +278,11 @@ static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *wal
 /*
  * What an address is known by. Address, generation and formats are added. Of two sums
  * that are alike one would have to be of an address that is as far from the other as
- * their generations are, which are spread over all 64 bits. Different sums have
- * different tags, since the factor is odd. So what is taken for the answer to another
- * question is so by a chance of one in 2^64, or since a program has seen to it, for
- * itself: it could have registered another table as well.
+ * their generations are, which are spread over all 52 bits that count. Sums that differ
+ * there have different tags, since the factor is odd but for the 12 zeros at its end. So
+ * what is taken for the answer to another question is so by a chance of one in 2^52, or
+ * since a program has seen to it, for itself: it could have registered another table as
+ * well.
  */
 static __always_inline u64 unwind_tables_tag(const struct unwind_tables_walk *walk,
 					     u64 generation, unsigned long ip)
@@ -284,10 +290,21 @@ static __always_inline u64 unwind_tables_tag(const struct unwind_tables_walk *wa
 	return (ip + generation + walk->salt) * UNWIND_TABLES_CACHE_SPREAD;
 }
 
-/* The first one of the two slots where an answer may be. */
-static __always_inline unsigned long unwind_tables_place(u64 tag)
+/* The slots where an answer may be. */
+static __always_inline u64 *unwind_tables_set(const struct unwind_tables_walk *walk, u64 tag)
 {
-	return 2 * (tag >> (64 - UNWIND_TABLES_CACHE_BITS));
+	return walk->cache->sets[mul_u64_u64_shr(tag, UNWIND_TABLES_CACHE_SETS, 64)];
+}
+
+/*
+ * How slots of a set tell tags apart: by the lower 45 of their 52 bits, with room for a
+ * short rule below. The tags of a set are from a range of 2^52 / 480 of these numbers,
+ * which is less than 2^45.
+ */
+static __always_inline u64 unwind_tables_key(u64 tag)
+{
+	static_assert(UNWIND_TABLES_CACHE_SETS > 1 << (UNWIND_TABLES_RULE_SHORT - 12));
+	return tag << (UNWIND_TABLES_RULE_SHORT - 12);
 }
 
 /**
@@ -300,28 +317,32 @@ static __always_inline unsigned long unwind_tables_place(u64 tag)
  * An answer is good at the moment when the generation is loaded. Whoever removes or
  * replaces a table changes the generation afterwards, and whoever remembers an answer has
  * loaded it before the table was looked for. So an answer of a table that has gone is
- * not known by this generation. The loads and stores of the slots need no order: an
- * answer says itself what it is good for, and a word of one answer and a word of another
- * one have the tag of neither.
+ * not known by this generation. The loads and stores of the slots need no order: a slot
+ * is a word, which says itself what it is good for.
  *
  * Context: Any.
- * Return: A rule in a word, or 0.
+ * Return: A rule in a word; %UNWIND_TABLES_RULE_ELSEWHERE if there was one that is not
+ *	   short; or 0.
  */
 static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk *walk,
 						unsigned long ip)
 {
-	const struct unwind_tables_slot *slot;
-	u64 tag, rule;
+	const u64 *set;
+	u64 tag, key;
 
 	/* Pairs with the release that changes it. */
 	tag = unwind_tables_tag(walk, smp_load_acquire(&walk->tables->generation), ip);
-	slot = &walk->cache[unwind_tables_place(tag)];
+	set = unwind_tables_set(walk, tag);
+	key = unwind_tables_key(tag);
 
-	rule = READ_ONCE(slot[0].rule);
-	if (likely((READ_ONCE(slot[0].check) ^ rule) == tag))
-		return rule;
-	rule = READ_ONCE(slot[1].rule);
-	return (READ_ONCE(slot[1].check) ^ rule) == tag ? rule : 0;
+	unrolled_full
+	for (unsigned int i = 0; i < UNWIND_TABLES_CACHE_WAYS; i++) {
+		const u64 rule = READ_ONCE(set[i]) ^ key;
+
+		if (likely(rule < BIT_ULL(UNWIND_TABLES_RULE_SHORT)))
+			return rule;
+	}
+	return 0;
 }
 
 /**

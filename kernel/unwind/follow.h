@@ -19,14 +19,17 @@ static __always_inline u64 unwind_user_fp_rule(void)
 	const struct unwind_user_frame frame = {
 		ARCH_INIT_USER_FP_FRAME((int)sizeof(u64))
 	};
+	const u64 fp = frame.fp_off + UNWIND_USER_NEAR, cfa = frame.cfa_off;
 
 	if (frame.cfa_from != UNWIND_USER_REG(UNWIND_USER_FP) ||
 	    frame.ra_from != UNWIND_USER_AT_CFA || frame.ra_off != -(int)sizeof(u64) ||
-	    frame.fp_from != UNWIND_USER_AT_CFA || frame.fp_off < -UNWIND_USER_NEAR)
+	    frame.fp_from != UNWIND_USER_AT_CFA || !fp || fp >= UNWIND_USER_NEAR ||
+	    fp % sizeof(u64) || cfa % sizeof(u64) ||
+	    cfa >> (UNWIND_TABLES_RULE_SHORT - UNWIND_TABLES_RULE_CFA + 3))
 		return 0;
 	return UNWIND_TABLES_RULE_USUAL | UNWIND_TABLES_RULE_FROM_FP |
-	       (u64)(u16)frame.fp_off << UNWIND_TABLES_RULE_FP |
-	       (u64)(u32)frame.cfa_off << UNWIND_TABLES_RULE_CFA;
+	       fp / sizeof(u64) << UNWIND_TABLES_RULE_FP |
+	       cfa / sizeof(u64) << UNWIND_TABLES_RULE_CFA;
 }
 
 /*
@@ -88,16 +91,17 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 	while (nr < max && !signal) {
 		unsigned long cfa, ra, caller_fp = fp, above = 0;
 		const void __user *near;
+		unsigned int saved;
 		bool by_fp;
 		u64 rule;
-		s16 off;
 
 		by_fp = unwind_tables_is_nothing(walk, ip);
 		if (by_fp) {
 			rule = unwind_user_has_fp(state, ip, sp, fp) ? fp_rule : 0;
 		} else {
 			rule = walk->cache ? unwind_tables_cached(walk, ip) : 0;
-			if (unlikely(!rule) && ip - state->vdso_start >= state->vdso_size) {
+			if (unlikely(!(rule & UNWIND_TABLES_RULE_USUAL)) && !rule &&
+			    ip - state->vdso_start >= state->vdso_size) {
 				walk->caller = nr != first || !state->exact;
 				rule = unwind_tables_ask(ip, walk);
 			}
@@ -111,18 +115,20 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 		}
 
 		cfa = (rule & UNWIND_TABLES_RULE_FROM_FP ? fp : sp) +
-		      ((s64)rule >> UNWIND_TABLES_RULE_CFA);
+		      (rule >> UNWIND_TABLES_RULE_CFA) * sizeof(u64);
 		if (cfa <= sp || cfa & (sizeof(u64) - 1) || cfa - lowest > room)
 			break;
 
-		off = rule >> UNWIND_TABLES_RULE_FP;
+		/* In bytes from @near: a number of words, shifted by less than these are. */
+		saved = rule * (sizeof(u64) >> UNWIND_TABLES_RULE_FP) &
+			(UNWIND_USER_NEAR - sizeof(u64));
 		near = (const void __user *)(cfa - UNWIND_USER_NEAR);
 		scoped_user_read_access_size(near, UNWIND_USER_NEAR + sizeof(u64), fault) {
 			const void __user *top = near + UNWIND_USER_NEAR;
 
 			unsafe_get_user(ra, (unsigned long __user *)(top - sizeof(u64)), fault);
-			if (off)
-				unsafe_get_user(caller_fp, (unsigned long __user *)(top + off),
+			if (saved)
+				unsafe_get_user(caller_fp, (unsigned long __user *)(near + saved),
 						fault);
 			if (cfa < state->stack_end)
 				unsafe_get_user(above, (unsigned long __user *)top, no_word_above);

@@ -179,7 +179,7 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 	enter "$WORKBENCH/vm/boot" --timeout "$2" \
 		--append "no5lvl kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables*" \
 		"selftests-$1" "$(kernel_dir "$1")" \
-		env "DAMAGE_STEP=${DAMAGE_STEP-5}" "RACE_SECONDS=${RACE_SECONDS-60}" "RANDOM_SECONDS=${RANDOM_SECONDS-60}" \
+		env "DAMAGE_STEP=${DAMAGE_STEP-5}" "RACE_SECONDS=${RACE_SECONDS-30}" "RANDOM_SECONDS=${RANDOM_SECONDS-30}" \
 		"${guest[@]}" "$SELFTESTS" "$OUT/selftests-$1" "${@:3}"
 }
 

@@ -14,14 +14,12 @@ use kernel::{
 
 use crate::registry::walk_flags;
 
-/// From one generation to the next: odd, so that none comes again before all 2^64 were there, and
-/// so that the generations that an address space has are far apart.
+/// From one generation to the next: odd, so that none comes again before all 2^52 were there that C
+/// tells from each other, and so that the generations that an address space has are far apart.
 pub(crate) const GENERATION: u64 = 0xd134_2543_de82_ef95;
 
-const SLOTS: usize = 2 << bindings::UNWIND_TABLES_CACHE_BITS;
-
-/// Pairs of slots, all empty at first. Only C looks into them.
-pub(crate) type Cache = [bindings::unwind_tables_slot; SLOTS];
+/// All empty at first. Only C looks into it.
+pub(crate) type Cache = bindings::unwind_tables_cache;
 
 static_assert!(size_of::<Cache>() == 8192);
 

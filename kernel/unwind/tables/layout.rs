@@ -91,4 +91,9 @@ static_assert!(Packed::OUTERMOST == bindings::UNWIND_TABLES_RULE_OUTERMOST as u6
 static_assert!(Packed::FROM_FP == bindings::UNWIND_TABLES_RULE_FROM_FP as u64);
 static_assert!(Packed::FP == bindings::UNWIND_TABLES_RULE_FP);
 static_assert!(Packed::CFA == bindings::UNWIND_TABLES_RULE_CFA);
+static_assert!(Packed::SHORT == bindings::UNWIND_TABLES_RULE_SHORT);
+// C's own mark is none of these words.
+static_assert!(
+    bindings::UNWIND_TABLES_RULE_ELSEWHERE as u64 & (Packed::USUAL | Packed::OTHER) == 0
+);
 static_assert!(Packed::NEAR as u32 == bindings::UNWIND_USER_NEAR);

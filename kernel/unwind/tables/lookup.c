@@ -38,13 +38,13 @@ static __always_inline bool spend(struct unwind_tables_walk *walk, u32 units)
  * it, too. Whatever fails, Rust finds out why.
  */
 static __always_inline
-unsigned int find_block(unsigned long ip, struct unwind_tables_walk *walk,
+unsigned int find_block(unsigned long ip, struct unwind_tables_walk *walk, u64 generation,
 			struct unwind_bisect_block *block)
 {
 	const struct unwind_tables_recent *recent = &walk->recent;
 	const struct unwind_bisect_index index = recent_index(recent);
 
-	if (recent->generation != walk->answer.generation ||
+	if (recent->generation != generation ||
 	    ip - recent->text_start >= recent->text_size || !spend(walk, UNWIND_TABLES_FIND))
 		return 0;
 	return unwind_bisect_block(&index, ip, block);
@@ -69,12 +69,13 @@ static u64 further_rule(unsigned long ip, struct unwind_tables_walk *walk,
 }
 
 /* Put the rule of an address, or the error of looking for one, into @walk. */
-static __always_inline void find_rule(unsigned long ip, struct unwind_tables_walk *walk)
+static __always_inline
+u64 find_rule(unsigned long ip, struct unwind_tables_walk *walk, u64 generation)
 {
 	struct unwind_bisect_block block __uninitialized;
 	u64 rule;
 
-	switch (find_block(ip, walk, &block)) {
+	switch (find_block(ip, walk, generation, &block)) {
 	case UNWIND_BISECT_BLOCK:
 		rule = __unwind_tables_block_rule(&block, ip);
 		break;
@@ -83,52 +84,86 @@ static __always_inline void find_rule(unsigned long ip, struct unwind_tables_wal
 		break;
 	default:
 		walk->error = __unwind_tables_lookup(ip, NULL, walk);
-		return;
+		return walk->answer.rule;
 	}
 	if (unlikely(!rule)) {
 		rule = further_rule(ip, walk, &block);
 		if (!rule) {
 			walk->error = __unwind_tables_lookup(ip, &block, walk);
-			return;
+			return walk->answer.rule;
 		}
 	}
 	walk->answer.rule = rule;
 	walk->error = 0;
+	return rule;
+}
+
+/* The slot where a rule that is not short may be. */
+static struct unwind_tables_slot *other_slot(const struct unwind_tables_walk *walk, u64 tag)
+{
+	return &walk->cache->others[(tag >> 32) * UNWIND_TABLES_CACHE_OTHERS >> 32];
 }
 
 /*
- * Keep an answer for other stacks. A stack is interrupted at another address each time,
- * but callers come again. So the answer of a caller goes into the first slot of a pair,
- * whose old answer moves to the second one. Any other answer goes into the second slot.
- * Others may write at the same time: see unwind_tables_cached().
+ * Keep an answer that is not short. A reader that gets one word of it, and one of another
+ * answer, gets the tag of neither.
  */
-static void remember(const struct unwind_tables_walk *walk, unsigned long ip)
+static noinline void remember_other(const struct unwind_tables_walk *walk, u64 tag, u64 rule)
 {
-	const u64 rule = walk->answer.rule;
-	const u64 tag = unwind_tables_tag(walk, walk->answer.generation, ip);
-	struct unwind_tables_slot *slot = &walk->cache[unwind_tables_place(tag)];
+	struct unwind_tables_slot *slot = other_slot(walk, tag);
 
-	if (walk->caller) {
-		WRITE_ONCE(slot[1].check, READ_ONCE(slot[0].check));
-		WRITE_ONCE(slot[1].rule, READ_ONCE(slot[0].rule));
-	} else {
-		slot++;
-	}
 	WRITE_ONCE(slot->check, tag ^ rule);
 	WRITE_ONCE(slot->rule, rule);
 }
 
+/* Find such an answer again; 0 if it is gone. */
+static noinline u64 other_rule(const struct unwind_tables_walk *walk, unsigned long ip)
+{
+	/* Pairs with the release that changes it. */
+	const u64 generation = smp_load_acquire(&walk->tables->generation);
+	const u64 tag = unwind_tables_tag(walk, generation, ip);
+	const struct unwind_tables_slot *slot = other_slot(walk, tag);
+	const u64 rule = READ_ONCE(slot->rule);
+
+	return (READ_ONCE(slot->check) ^ rule) == tag ? rule : 0;
+}
+
+/*
+ * Keep an answer for other stacks. A stack is interrupted at another address each time,
+ * but callers come again. So the answer of a caller goes into the first slot of its set,
+ * whose old answer moves to the second one. Any other answer goes into the second slot.
+ * Others may write at the same time: see unwind_tables_cached().
+ */
+static void remember(const struct unwind_tables_walk *walk, unsigned long ip, u64 rule)
+{
+	const u64 tag = unwind_tables_tag(walk, walk->answer.generation, ip);
+	u64 *set = unwind_tables_set(walk, tag);
+
+	if (unlikely(rule >= BIT_ULL(UNWIND_TABLES_RULE_SHORT))) {
+		remember_other(walk, tag, rule);
+		rule = UNWIND_TABLES_RULE_ELSEWHERE;
+	}
+	if (walk->caller)
+		WRITE_ONCE(set[1], READ_ONCE(set[0]));
+	else
+		set++;
+	WRITE_ONCE(*set, unwind_tables_key(tag) ^ rule);
+}
+
 u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 {
+	u64 generation, rule;
+
 	might_fault();
 	/*
 	 * An answer is as old as this, which pairs with the release that changes it:
 	 * what was removed before is not found.
 	 */
-	walk->answer.generation = smp_load_acquire(&walk->tables->generation);
+	generation = smp_load_acquire(&walk->tables->generation);
+	walk->answer.generation = generation;
 	/* A read that may wait allows it for itself: see wait.h. */
 	pagefault_disable();
-	find_rule(ip, walk);
+	rule = find_rule(ip, walk, generation);
 	pagefault_enable();
 	walk->lookups++;
 	walk->caller_lookups += walk->caller;
@@ -137,17 +172,17 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 		/* The first lookup of a process has made it. */
 		walk->cache = READ_ONCE(walk->tables->cache);
 	if (likely(walk->answer.generation) && likely(walk->cache)) {
-		remember(walk, ip);
+		remember(walk, ip, rule);
 		walk->pending = false;
 	} else {
 		/*
 		 * Keep an answer that the next lookup would not find. Callers apply
 		 * usual rules at once.
 		 */
-		walk->pending = !(walk->answer.rule & UNWIND_TABLES_RULE_USUAL);
+		walk->pending = !(rule & UNWIND_TABLES_RULE_USUAL);
 		walk->asked = ip;
 	}
-	return walk->answer.rule;
+	return rule;
 }
 
 int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
@@ -159,6 +194,8 @@ int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
 	if (!walk->pending || ip != walk->asked) {
 		u64 rule = likely(walk->cache) ? unwind_tables_cached(walk, ip) : 0;
 
+		if (unlikely(rule == UNWIND_TABLES_RULE_ELSEWHERE))
+			rule = other_rule(walk, ip);
 		if (rule)
 			return __unwind_tables_unpack(rule, frame);
 		unwind_tables_ask(ip, walk);

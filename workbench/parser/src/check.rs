@@ -13,8 +13,9 @@ use crate::parse::{
 /// The largest cost of the search for a function: one search, and 8 more for functions that share
 /// its start.
 const INDEX: u32 = 32 * (1 + 8);
-/// The largest cost of the rows of a function.
-const ROWS: u32 = 7 * u16::MAX as u32;
+/// The largest cost of the rows of a function. If the wanted one is unusual, the lookup passes them
+/// all twice.
+const ROWS: u32 = 8 * u16::MAX as u32;
 /// The cost of a search, and of a block of 64 bytes of `.eh_frame`.
 const SEARCH: u32 = 32;
 const BLOCK: u32 = 7;

@@ -12,15 +12,21 @@ use super::{
 
 /// What the tables say of an address, in a word.
 ///
-/// It has, from the least significant bit: [`Packed::KNOWN`] and [`Packed::USUAL`]; six bits of
-/// flags, the byte that says where the CFA is, and its offset in the most significant half, all as
-/// a [`Rule`] has them. Between these, in 16 bits, is the offset from the CFA to where the frame
-/// pointer was saved, 0 if it was not. The return address is just below the CFA. C applies it, too.
-/// Where the CFA is above what its source says, both numbers share the most significant half.
+/// Most rules are usual, and need [`Packed::SHORT`] bits. Such a rule has, from the least
+/// significant bit: [`Packed::USUAL`] and [`Packed::FROM_FP`]; where the frame pointer was saved,
+/// in words from [`Packed::NEAR`] bytes below the CFA, 0 if it was not; and the offset of the CFA
+/// in words. C applies it, too.
+///
+/// Another one has 0, [`Packed::OTHER`], six bits of flags, the byte that says where the CFA is,
+/// and its offset in the most significant half, all as a [`Rule`] has them. Between these, in 16
+/// bits, is the offset from the CFA to where the frame pointer was saved, 0 if it was not. Where
+/// the CFA is above what its source says, both numbers share the most significant half.
+///
+/// In both, the return address is just below the CFA.
 ///
 /// # Invariants
 ///
-/// It has the bit [`Packed::KNOWN`], so it is not zero.
+/// It has one of the bits [`Packed::USUAL`] and [`Packed::OTHER`], so it is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Packed(NonZero<u64>);
@@ -53,27 +59,31 @@ impl Sink for Option<Rule> {
 }
 
 impl Packed {
-    /// There is an answer, which may be that no table has any.
-    pub(crate) const KNOWN: u64 = 1 << 0;
     /// The CFA is in the stack pointer or the frame pointer, nothing is said of signals, and what
-    /// was saved is at most [`Packed::NEAR`] bytes below the CFA.
-    pub(crate) const USUAL: u64 = 1 << 1;
-    /// There is no caller.
-    pub(crate) const OUTERMOST: u64 = (Rule::outermost().flags() as u64) << Self::FLAGS;
+    /// was saved is less than [`Packed::NEAR`] bytes below the CFA.
+    pub(crate) const USUAL: u64 = 1 << 0;
     /// In a usual rule: the CFA is in the frame pointer.
-    pub(crate) const FROM_FP: u64 = 1 << Self::SOURCE;
+    pub(crate) const FROM_FP: u64 = 1 << 1;
+    /// In a usual rule, where the place of the caller's frame pointer is: 5 bits.
+    pub(crate) const FP: u32 = 2;
+    /// In a usual rule, where the offset of the CFA is: 12 bits.
+    pub(crate) const CFA: u32 = 7;
+    /// How many bits a usual rule has.
+    pub(crate) const SHORT: u32 = 19;
     /// How far below the CFA a usual frame has what it has saved, in bytes.
     pub(crate) const NEAR: i16 = 256;
-    /// Where the offset of the caller's frame pointer is: 16 bits.
-    pub(crate) const FP: u32 = 16;
-    /// Where the offset of the CFA is: 32 bits.
-    pub(crate) const CFA: u32 = 32;
+    /// It is no usual rule, and may be that no table has any.
+    pub(crate) const OTHER: u64 = 1 << 1;
+    /// In another rule: there is no caller.
+    pub(crate) const OUTERMOST: u64 = (Rule::outermost().flags() as u64) << Self::FLAGS;
 
+    const WORD: u32 = 8;
     const FLAGS: u32 = 2;
     const SOURCE: u32 = 8;
+    const OTHER_FP: u32 = 16;
+    const OTHER_CFA: u32 = 32;
     /// That no table says anything of an address.
-    // INVARIANT: It has the bit, the least significant one.
-    pub(crate) const NOTHING: Self = Self(NonZero::<u64>::MIN);
+    pub(crate) const NOTHING: Self = Self::other(0);
 
     /// A rule, or none if it does not fit.
     #[inline(always)]
@@ -83,6 +93,7 @@ impl Packed {
         const BY_SP: u8 = Value::Register(Register::Sp, 0).source();
         const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
         let ([cfa_offset, ra_offset, fp_offset], [cfa, ra, fp, flags]) = rule.parts();
+        let saved = (fp != UNCHANGED).then_some(fp_offset);
         let short = i16::try_from(fp_offset).ok()?;
         let (cfa_offset, ra_offset) = match flags & Rule::CFA_ABOVE {
             0 => (cfa_offset as u32, ra_offset),
@@ -96,41 +107,50 @@ impl Packed {
             (_, AT_CFA) => ra == AT_CFA && ra_offset == Rule::RA && short != 0,
             _ => false,
         };
-        let is_near = fp == UNCHANGED || (-Self::NEAR..=-8).contains(&short);
-        let usual = if flags == 0 && (cfa == BY_SP || cfa == BY_FP) && is_near {
-            Self::USUAL
-        } else {
-            0
+        if !fits {
+            return None;
+        }
+        let usual = match cfa {
+            BY_SP | BY_FP if flags == 0 => Self::usual(cfa == BY_SP, cfa_offset as i32, saved),
+            _ => None,
         };
 
-        fits.then_some(Self::known(
-            usual
-                | u64::from(flags) << Self::FLAGS
+        usual.or(Some(Self::other(
+            u64::from(flags) << Self::FLAGS
                 | u64::from(cfa) << Self::SOURCE
-                | u64::from(short as u16) << Self::FP
-                | u64::from(cfa_offset) << Self::CFA,
-        ))
+                | u64::from(short as u16) << Self::OTHER_FP
+                | u64::from(cfa_offset) << Self::OTHER_CFA,
+        )))
     }
 
     /// The usual rule of a CFA in the stack pointer, or else in the frame pointer, with an offset;
-    /// and that of where the frame pointer was saved, if it was. None if it was saved elsewhere
-    /// than just below the CFA.
+    /// and that of where the frame pointer was saved, if it was. None if that is no usual rule: it
+    /// needs more bits.
     #[inline(always)]
     pub(super) fn usual(from_sp: bool, cfa_offset: i32, fp_offset: Option<i32>) -> Option<Self> {
-        const BY_SP: u8 = Value::Register(Register::Sp, 0).source();
-        const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
-        let fp_offset = match fp_offset {
-            None => 0,
-            Some(offset) if (-i32::from(Self::NEAR)..=-8).contains(&offset) => offset as u16,
-            Some(_) => return None,
-        };
+        /// Whether these are `bits` bits of a number of words.
+        const fn is_words(bytes: u32, bits: u32) -> bool {
+            bytes & !(((1 << bits) - 1) * Packed::WORD) == 0
+        }
 
-        Some(Self::known(
-            Self::USUAL
-                | u64::from(if from_sp { BY_SP } else { BY_FP }) << Self::SOURCE
-                | u64::from(fp_offset) << Self::FP
-                | u64::from(cfa_offset as u32) << Self::CFA,
-        ))
+        let cfa = cfa_offset as u32;
+        let fp = match fp_offset {
+            None => 0,
+            Some(offset) => match offset.wrapping_add(Self::NEAR.into()) as u32 {
+                0 => return None,
+                place => place,
+            },
+        };
+        if !is_words(cfa, Self::SHORT - Self::CFA) || !is_words(fp, Self::CFA - Self::FP) {
+            return None;
+        }
+
+        // Both count bytes, so they are shifted by less than words would be.
+        let from_fp = if from_sp { 0 } else { Self::FROM_FP };
+        let fp = u64::from(fp >> (Self::WORD.ilog2() - Self::FP));
+        let cfa = u64::from(cfa) << (Self::CFA - Self::WORD.ilog2());
+        // INVARIANT: It has the bit.
+        NonZero::new(Self::USUAL | from_fp | fp | cfa).map(Self)
     }
 
     /// The offset of the CFA's source, and how far above the CFA is.
@@ -141,11 +161,15 @@ impl Packed {
         Some(u32::from_le_bytes([a, b, c, d]))
     }
 
-    /// A word with these bits and [`Packed::KNOWN`].
+    /// A word with these bits, and [`Packed::OTHER`].
     #[inline(always)]
-    fn known(bits: u64) -> Self {
-        // INVARIANT: It has the bit.
-        Self(Self::NOTHING.0 | bits)
+    const fn other(bits: u64) -> Self {
+        match NonZero::new(Self::OTHER | bits) {
+            // INVARIANT: It has the bit.
+            Some(word) => Self(word),
+            // INVARIANT: There is none, since it has. This one is a usual rule.
+            None => Self(NonZero::<u64>::MIN),
+        }
     }
 
     /// The word, for C.
@@ -155,25 +179,31 @@ impl Packed {
 
     /// What a word from C is, if it is one.
     pub(crate) fn from_word(word: u64) -> Option<Self> {
-        (word & Self::KNOWN != 0).then_some(Self::known(word))
+        // INVARIANT: It has one of the bits.
+        NonZero::new(word)
+            .filter(|word| word.get() & (Self::USUAL | Self::OTHER) != 0)
+            .map(Self)
     }
 
     /// The rule; none if no table says anything.
     pub(crate) fn rule(self) -> Option<Rule> {
         let word = self.word();
+        if word & Self::USUAL != 0 {
+            return self.usual_rule();
+        }
         let [first, source, ..] = word.to_le_bytes();
         let flags = first.wrapping_shr(Self::FLAGS);
 
         if source == 0 {
             return (flags != 0).then(|| Rule::without_rows(flags));
         }
-        let offset = word.wrapping_shr(Self::CFA) as i32;
+        let offset = word.wrapping_shr(Self::OTHER_CFA) as i32;
         let (offset, above) = match flags & Rule::CFA_ABOVE {
             0 => (offset, 0),
             _ => ((offset as i16).into(), offset.wrapping_shr(16)),
         };
         let cfa = Value::from_source(source, offset);
-        let fp = match word.wrapping_shr(Self::FP) as i16 {
+        let fp = match word.wrapping_shr(Self::OTHER_FP) as i16 {
             0 => Value::Unchanged,
             offset => Value::AtCfa(offset.into()),
         };
@@ -181,5 +211,25 @@ impl Packed {
         Rule::frame(cfa, Value::AtCfa(Rule::RA), fp)?
             .with_cfa_above(above)
             .map(|rule| rule.with_flags(flags))
+    }
+
+    /// The rule, which is a usual one.
+    fn usual_rule(self) -> Option<Rule> {
+        let bytes = |from: u32, bits: u32| {
+            let words = (self.word() as u32).wrapping_shr(from) & ((1 << bits) - 1);
+
+            words.wrapping_mul(Self::WORD) as i32
+        };
+        let from = match self.word() & Self::FROM_FP {
+            0 => Register::Sp,
+            _ => Register::Fp,
+        };
+        let fp = match bytes(Self::FP, Self::CFA - Self::FP) {
+            0 => Value::Unchanged,
+            place => Value::AtCfa(place.wrapping_sub(Self::NEAR.into())),
+        };
+        let cfa = Value::Register(from, bytes(Self::CFA, Self::SHORT - Self::CFA));
+
+        Rule::frame(cfa, Value::AtCfa(Rule::RA), fp)
     }
 }

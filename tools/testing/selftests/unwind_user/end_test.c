@@ -493,6 +493,17 @@ TEST_F(synth, trace_event)
 	EXPECT_EQ(2, event.lookups);
 	EXPECT_EQ(1, event.caller_lookups);
 
+	/* Nor where a frame is larger than a slot of the cache has room for. */
+	NO_RULES();
+	RULE(BY_SP(8));
+	RULE(BY_SP(0x9000));
+	RULE(OUTERMOST);
+	WORD(0x9000) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	ASSERT_EQ(2, events_in(&sampler, &event));
+	EXPECT_EQ(3, event.frames);
+	EXPECT_EQ(0, event.lookups);
+
 	chain_of_frame_pointers(&self->synth);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 	ASSERT_EQ(2, events_in(&sampler, &event));

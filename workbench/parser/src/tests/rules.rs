@@ -57,11 +57,29 @@ fn flags() {
     assert!(Rule::signal_frame().is_signal() && !Rule::signal_frame().is_outermost());
 }
 
-/// A packed rule equals the rule. The rules of usual programs can be packed.
+/// Whether a rule is usual: it needs only words that are near.
+fn is_usual(rule: &Rule) -> bool {
+    let is_near = match rule.fp() {
+        Value::Unchanged => true,
+        Value::AtCfa(offset) => (-248..=-8).contains(&offset) && offset % 8 == 0,
+        _ => false,
+    };
+    let has_cfa = match rule.cfa() {
+        Value::Register(Register::Sp | Register::Fp, offset) => {
+            (0..32768).contains(&offset) && offset % 8 == 0
+        }
+        _ => false,
+    };
+
+    rule.flags() == 0 && rule.ra() == Value::AtCfa(-8) && is_near && has_cfa
+}
+
+/// A packed rule equals the rule. The rules of usual programs can be packed, in fewer bits.
 #[test]
 fn packed() {
     let flags = |rule: Rule| [rule, rule.with_signal(true), rule.with_signed_ra(Some(Key::B))];
-    let offsets = [0, 8, -8, -16, -256, -264, -32768, -32776, i32::MIN, i32::MAX];
+    let offsets = [0, 8, 12, 32760, 32768, -8, -12, -16, -248, -256, -32768, -32776];
+    let offsets = [&offsets[..], &[i32::MIN, i32::MAX]].concat();
     let (mut fit, mut usual) = (0, 0);
 
     for cfa in values(&offsets) {
@@ -77,23 +95,18 @@ fn packed() {
                     fit += 1;
                     assert_eq!(packed.rule(), Some(rule));
                     assert_eq!(Packed::from_word(packed.word()), Some(packed));
-                    if packed.word() & Packed::USUAL != 0 {
+                    assert_eq!(packed.word() & Packed::USUAL != 0, is_usual(&rule));
+                    if is_usual(&rule) {
                         usual += 1;
-                        assert_eq!(rule.flags(), 0);
-                        assert_eq!(
-                            packed.word() & Packed::FROM_FP != 0,
-                            matches!(cfa, Value::Register(Register::Fp, _))
-                        );
-                        assert!(matches!(cfa, Value::Register(Register::Sp | Register::Fp, _)));
-                        assert!(fp == Value::Unchanged || matches!(fp, Value::AtCfa(-256..=-8)));
+                        assert!(packed.word() < 1 << Packed::SHORT);
                     }
                 }
             }
         }
     }
-    // All: 68 places of the CFA with 10 offsets, 7 places of the frame pointer, 3 kinds of flags.
-    // Usual ones: 2 registers, 10 offsets, 4 places of the frame pointer near the CFA, no flags.
-    assert_eq!((fit, usual), (680 * 7 * 3, 20 * 4));
+    // All: 68 places of the CFA with 14 offsets, 10 places of the frame pointer, 3 kinds of flags.
+    // Usual ones: 2 registers, 3 offsets, 4 places of the frame pointer near the CFA, no flags.
+    assert_eq!((fit, usual), (68 * 14 * 10 * 3, 2 * 3 * 4));
     for rule in [Rule::outermost(), Rule::signal_frame()] {
         assert_eq!(Packed::new(&rule).and_then(Packed::rule), Some(rule));
     }
@@ -148,6 +161,9 @@ fn packed_places() {
         Packed::new(&rule).expect("it fits").word()
     };
 
-    assert_eq!(word(Value::Register(Register::Fp, 16), Value::AtCfa(-16)), 0x0000_0010_fff0_6103);
-    assert_eq!(word(Value::Register(Register::Sp, -8), Value::Unchanged), 0xffff_fff8_0000_6003);
+    assert_eq!(word(Value::Register(Register::Fp, 16), Value::AtCfa(-16)), 2 << 7 | 30 << 2 | 3);
+    assert_eq!(word(Value::Register(Register::Sp, 32760), Value::Unchanged), 0x7ff81);
+    assert_eq!(word(Value::Register(Register::Sp, -8), Value::Unchanged), 0xffff_fff8_0000_6002);
+    assert_eq!(Packed::new(&Rule::outermost()).map(Packed::word), Some(Packed::OUTERMOST | 2));
+    assert_eq!(Packed::from_word(8), None);
 }
