@@ -10,7 +10,6 @@
 #include <linux/math64.h>
 #include <linux/mm_types.h>
 #include <linux/uaccess.h>
-#include <linux/unroll.h>
 #include <linux/unwind_user_types.h>
 #include <uapi/linux/unwind_tables.h>
 
@@ -327,22 +326,19 @@ static __always_inline u64 unwind_tables_key(u64 tag)
 static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk *walk,
 						unsigned long ip)
 {
+	u64 tag, key, rule;
 	const u64 *set;
-	u64 tag, key;
 
 	/* Pairs with the release that changes it. */
 	tag = unwind_tables_tag(walk, smp_load_acquire(&walk->tables->generation), ip);
 	set = unwind_tables_set(walk, tag);
 	key = unwind_tables_key(tag);
 
-	unrolled_full
-	for (unsigned int i = 0; i < UNWIND_TABLES_CACHE_WAYS; i++) {
-		const u64 rule = READ_ONCE(set[i]) ^ key;
-
-		if (likely(rule < BIT_ULL(UNWIND_TABLES_RULE_SHORT)))
-			return rule;
-	}
-	return 0;
+	rule = READ_ONCE(set[0]) ^ key;
+	if (likely(rule < BIT_ULL(UNWIND_TABLES_RULE_SHORT)))
+		return rule;
+	rule = READ_ONCE(set[1]) ^ key;
+	return rule < BIT_ULL(UNWIND_TABLES_RULE_SHORT) ? rule : 0;
 }
 
 /**

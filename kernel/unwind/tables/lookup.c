@@ -159,8 +159,8 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 	 * An answer is as old as this, which pairs with the release that changes it:
 	 * what was removed before is not found.
 	 */
-	generation = smp_load_acquire(&walk->tables->generation);
-	walk->answer.generation = generation;
+	walk->answer.generation = smp_load_acquire(&walk->tables->generation);
+	generation = walk->answer.generation;
 	/* A read that may wait allows it for itself: see wait.h. */
 	pagefault_disable();
 	rule = find_rule(ip, walk, generation);
