@@ -279,9 +279,9 @@ static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *wal
  * that are alike one would have to be of an address that is as far from the other as
  * their generations are, which are spread over all 52 bits that count. Sums that differ
  * there have different tags, since the factor is odd but for the 12 zeros at its end. So
- * what is taken for the answer to another question is so by a chance of one in 2^52, or
- * since a program has seen to it, for itself: it could have registered another table as
- * well.
+ * what is taken for the answer to another question is one of another generation or other
+ * formats: by a chance of one in 2^43 for each that is in a slot of the set, or since a
+ * program has seen to it, for itself: it could have registered another table as well.
  */
 static __always_inline u64 unwind_tables_tag(const struct unwind_tables_walk *walk,
 					     u64 generation, unsigned long ip)
