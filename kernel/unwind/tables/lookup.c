@@ -68,7 +68,7 @@ static u64 further_rule(unsigned long ip, struct unwind_tables_walk *walk,
 	return 0;
 }
 
-/* Put the rule of an address, or the error of looking for one, into @walk. */
+/* Put the rule of an address, or the error of looking for one, into @walk; yield the rule. */
 static __always_inline
 u64 find_rule(unsigned long ip, struct unwind_tables_walk *walk, u64 generation)
 {
