@@ -29,8 +29,8 @@ help: ## list the targets
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
 # UNWIND_CACHE= the directory for downloads (default: ~/.cache/linux-unwind-tables)
 # FUZZ_SECONDS= how long `fuzz' takes for each of its targets (default: 60)
-# RACE_SECONDS= how long tests provoke races, in `check' (default: 60)
-# RANDOM_SECONDS= how long tests run random operations, in `check' (default: 60)
+# RACE_SECONDS= how long tests provoke races, in `check' (default: 30)
+# RANDOM_SECONDS= how long tests run random operations, in `check' (default: 30)
 # JOBS=         the number of jobs of a build (default: one per processor)
 
 run: ## build everything, profile two programs in a virtual machine, and show the stacks
@@ -61,7 +61,7 @@ fuzz: ## fuzz the parser
 	@$(LOCKED) $(WB)/fuzz/run $(FUZZ_SECONDS)
 
 bench: ## measure the cost of a stack, and of the worst stack that a program can make
-	@$(LOCKED) $(WB)/measure/bench frame_pointer sframe eh_frame lookups sizes hostile
+	@$(LOCKED) $(WB)/measure/bench frame_pointer sframe eh_frame lookups sizes discovery hostile
 
 bench-tables: ## measure the cost of registrations, and the cost for a program that has none
 	@$(LOCKED) $(WB)/measure/bench lifetime

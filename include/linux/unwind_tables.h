@@ -45,9 +45,8 @@ struct unwind_table_info {
 /*
  * What the lookups of one stack may cost, in rows passed. To search a function,
  * with a read of its first rows, counts as 32, and as much again if a search has
- * failed; to read more rows, about 60 at once, as 64, to pass an unusual row as 6,
- * and a byte of .eh_frame as one. 510 frames of SFrame with 100 usual rows each are
- * below it. Whatever is in the tables, a walk takes less than four million
+ * failed; to read some 55 more rows, as 64; to pass a row in the general reader, as 6;
+ * and a byte of .eh_frame as one. 510 frames of SFrame with 150 rows each are below it. Whatever is in the tables, a walk takes less than four million
  * instructions. A single lookup may cost a quarter.
  */
 #define UNWIND_TABLES_BUDGET		(108 * 1024)
@@ -65,10 +64,12 @@ struct unwind_table_info {
 #define UNWIND_TABLES_DISCOVERIES	8
 
 /*
- * What the tables have said about an address is kept in a slot of the address's set. What
- * the address is known by is multiplied by a number that spreads 52 bits of it over the
- * upper ones. The formats that were asked are in those from SALT.
+ * What the tables have said about an address is kept in a slot of the address's set, if
+ * the address has at most so many bits. The address's tag has as many: the factor
+ * spreads them over the upper ones of a word. The formats that were asked are in those
+ * from SALT.
  */
+#define UNWIND_TABLES_CACHED_BITS	52
 #define UNWIND_TABLES_CACHE_SPREAD	0xeb9fe1a85ec53000ULL
 #define UNWIND_TABLES_CACHE_SALT	48
 
@@ -90,10 +91,10 @@ struct unwind_table_info {
 #define UNWIND_TABLE_FORMATS		2
 
 /**
- * struct unwind_tables_object - Where a file is mapped that an address is of
+ * struct unwind_tables_object - The mappings of a text and of the start of its file
  * @start:	Start of the mapping of the address
  * @end:	Its end
- * @offset:	What of the file is at the address, in bytes
+ * @offset:	File offset of the address, in bytes
  * @header:	Where the start of the file is mapped
  * @header_len:	How much is mapped there, or 0 if that was not found
  * @most:	How many tables the address space may have
@@ -110,10 +111,10 @@ struct unwind_tables_object {
 };
 
 /**
- * struct unwind_tables_part - What of a file is mapped at a range of memory
+ * struct unwind_tables_part - A range of memory that a part of a file is mapped at
  * @start:  Address of the first byte
  * @end:    Address after the last byte, or @start if there is nothing
- * @offset: What of the file is at @start, in bytes
+ * @offset: File offset of @start, in bytes
  */
 struct unwind_tables_part {
 	unsigned long	start;
@@ -266,7 +267,7 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
  * @ip:	  The address
  *
  * Context: Any.
- * Return: Whether it was found to be text, and that it is not to be looked up again.
+ * Return: Whether it is in text that this stack's lookups have left behind.
  */
 static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *walk,
 					    unsigned long ip)
@@ -275,13 +276,11 @@ static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *wal
 }
 
 /*
- * What an address is known by. Address, generation and formats are added. Of two sums
- * that are alike one would have to be of an address that is as far from the other as
- * their generations are, which are spread over all 52 bits that count. Sums that differ
- * there have different tags, since the factor is odd but for the 12 zeros at its end. So
- * what is taken for the answer to another question is one of another generation or other
- * formats: by a chance of one in 2^43 for each that is in a slot of the set, or since a
- * program has seen to it, for itself: it could have registered another table as well.
+ * The tag of an address is the sum of address, generation and formats, times a factor
+ * that is odd but for 12 zeros at its end. So addresses below 2^52 have different tags
+ * in one generation. Addresses above that are not remembered. A slot of another
+ * generation, or of other formats, matches with a chance of one in 2^43. A program can
+ * choose its addresses so that one does: then only its own stacks are wrong.
  */
 static __always_inline u64 unwind_tables_tag(const struct unwind_tables_walk *walk,
 					     u64 generation, unsigned long ip)
@@ -297,8 +296,8 @@ static __always_inline u64 *unwind_tables_set(const struct unwind_tables_walk *w
 
 /*
  * How slots of a set tell tags apart: by the lower 45 of their 52 bits, with room for a
- * short rule below. The tags of a set are from a range of 2^52 / 480 of these numbers,
- * which is less than 2^45.
+ * short rule below. The tags of a set are 2^52 / 480 successive numbers, which are less
+ * than 2^45.
  */
 static __always_inline u64 unwind_tables_key(u64 tag)
 {
@@ -309,7 +308,7 @@ static __always_inline u64 unwind_tables_key(u64 tag)
 /**
  * unwind_tables_cached - Find what was looked up about an address before
  * @walk: What all lookups of the stack share; it has a cache
- * @ip:	  The address
+ * @ip:	  The address, below 2^%UNWIND_TABLES_CACHED_BITS
  *
  * It takes no lock, writes nothing, and reads no memory of the program.
  *
@@ -347,9 +346,8 @@ static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk 
  * @walk: What all lookups of the stack share, from unwind_tables_start(), which has said
  *	  that there is something; @walk->caller says whether this is a caller's address
  *
- * An answer that fits into a word is remembered for other stacks, unless it is good only
- * for now. An answer that is not remembered is kept for the next unwind_tables_lookup(),
- * unless it is a usual rule.
+ * A rule that fits into a word goes into the cache, unless it is good only for now. Any
+ * other answer but a usual rule is kept for the next unwind_tables_lookup().
  *
  * Context: Faultable: the tables are in user memory.
  * Return: A rule in a word, or 0.

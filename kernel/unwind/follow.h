@@ -72,6 +72,8 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 	/* The lowest CFA below which all words are in the stack, and how much is above. */
 	const unsigned long lowest = state->stack_start + UNWIND_USER_NEAR;
 	const unsigned long room = state->stack_end - lowest;
+	/* What is above may have a rule, but not one that is remembered. */
+	const unsigned long limit = min(TASK_SIZE_MAX, BIT_ULL(UNWIND_TABLES_CACHED_BITS));
 	/* A caller is where it called, not where the callee returns to. */
 	unsigned long ip = state->ip - !state->exact;
 	unsigned long sp = state->sp, fp = state->fp;
@@ -84,7 +86,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 	 * what to do there.
 	 */
 	if (!(state->available_types & UNWIND_USER_TYPE_TABLES) || state->maybe_signal ||
-	    state->tracked != UNWIND_USER_SP || uprobe_is_task_probed() ||
+	    state->tracked != UNWIND_USER_SP || uprobe_is_task_probed() || ip >= limit ||
 	    state->stack_end - state->stack_start < UNWIND_USER_NEAR)
 		return nr;
 
@@ -135,7 +137,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 		}
 no_word_above:
 		/* Neither 0, nor what is no user address; and where a guess leads to is text. */
-		if (ra - 1 >= TASK_SIZE_MAX - 1 ||
+		if (ra - 1 >= limit - 1 ||
 		    (by_fp && !unwind_user_is_known_text(state, ra)))
 			break;
 

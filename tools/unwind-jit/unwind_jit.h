@@ -12,9 +12,9 @@
  * doubled.
  *
  * A new function: unwind_jit_add() before its code runs, and if that returns 1, then
- * unwind_jit_publish(), best before the code runs, too: until then, stacks end in it. Where
- * a function has run before it was added, publish in any case: the kernel remembers what it
- * was told of an address, also that it was told nothing.
+ * unwind_jit_publish(), best before the code runs, too: until then, stacks end in it. If a
+ * function ran before it was added, publish in any case: the kernel remembers the rule of an
+ * address, and also that it has none.
  *
  * Memory that gets other code, in this order:
  *
@@ -75,8 +75,8 @@ struct unwind_jit_row {
  *
  * The memory need not be mapped yet. It is registered by the first unwind_jit_publish().
  *
- * Return: The region; or NULL with errno set: ENOTSUP if the kernel has no tables or the
- *	   machine is none that this library knows, which is not worth a message, EINVAL, ENOMEM.
+ * Return: The region; or NULL with errno set: ENOTSUP if the kernel has no tables, or this
+ *	   library does not support the machine: go on without a message; EINVAL; ENOMEM.
  */
 struct unwind_jit *unwind_jit_open(void *code, size_t size, unsigned int flags);
 
@@ -109,7 +109,7 @@ int unwind_jit_add(struct unwind_jit *region, const void *start, size_t size,
 int unwind_jit_remove(struct unwind_jit *region, const void *start, size_t size);
 
 /**
- * unwind_jit_publish - Have the kernel know all that was added and removed
+ * unwind_jit_publish - Tell the kernel about all functions that were added and removed
  * @region: The region, all of which must be mapped and executable
  *
  * Does nothing if nothing was added or removed since the last time. Else it is a system call;

@@ -272,6 +272,10 @@ part_other() {
 
 # --- Long checks ---
 
+base_kernel() {
+	"$WORKBENCH/tree/base" && "$WORKBENCH/vm/kernel" base
+}
+
 part_long() {
 	check "KUnit in User Mode Linux" inside kunit um &&
 		count kunit unwind_tables_parse "$logs/check-KUnit-in-User-Mode-Linux.log"
@@ -302,6 +306,7 @@ part_long() {
 	# that need tables are skipped, or fail: this shows that they can fail.
 	DAMAGE_STEP=100 check "guest without tables: kselftests" selftests off 1200
 	count_guest off
+	check "kernel of the base builds" base_kernel || return
 	DAMAGE_STEP=100 check "guest of the base: kselftests" selftests base 1200 \
 		--test unwind_user:frame_pointer_test --test unwind_user:moment_test \
 		--test unwind_user:moment_wait_test --test unwind_user:moment_signal_test

@@ -19,10 +19,10 @@
 #define UNWIND_TABLE_GOOD	1	/* its header is good */
 #define UNWIND_TABLE_DISABLED	2	/* it is malformed, and not used */
 
-/* Who registered it. */
-#define UNWIND_TABLE_BY_EXEC	0
-#define UNWIND_TABLE_BY_PRCTL	1
-#define UNWIND_TABLE_BY_DISCOVERY 2	/* the kernel, in what is mapped */
+/* Where a table comes from. */
+#define UNWIND_TABLE_BY_EXEC	0	/* exec registered it */
+#define UNWIND_TABLE_BY_PRCTL	1	/* the program registered it */
+#define UNWIND_TABLE_BY_DISCOVERY 2	/* the kernel found it in a mapped file */
 
 /*
  * How many elements a call may have. An address space never has more tables

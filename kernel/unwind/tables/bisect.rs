@@ -179,7 +179,7 @@ pub(crate) fn read_on_in_user_memory<'a>(
         bindings::unwind_bisect_read_on_user(core::ptr::from_ref(index).cast(), block.cast())
     };
 
-    // SAFETY: C has filled all of it.
+    // SAFETY: C has filled the rest of it.
     (len != 0).then(|| unsafe { room.assume_init_mut() })
 }
 

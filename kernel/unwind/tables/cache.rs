@@ -3,7 +3,7 @@
 //! Where C remembers what walks of a process have looked up, by address.
 //!
 //! C looks there before it asks for a rule, `unwind_tables_cached()` in
-//! `include/linux/unwind_tables.h`, and puts there what it got, in `lookup.c`.
+//! `include/linux/unwind_tables.h`, and puts there what it got.
 
 use pin_init::init_zeroed;
 

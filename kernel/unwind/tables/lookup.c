@@ -192,8 +192,10 @@ int unwind_tables_lookup(unsigned long ip, struct unwind_user_frame *frame,
 	if (unwind_tables_is_nothing(walk, ip))
 		return walk->nothing.error;
 	if (!walk->pending || ip != walk->asked) {
-		u64 rule = likely(walk->cache) ? unwind_tables_cached(walk, ip) : 0;
+		u64 rule = 0;
 
+		if (likely(walk->cache) && !(ip >> UNWIND_TABLES_CACHED_BITS))
+			rule = unwind_tables_cached(walk, ip);
 		if (unlikely(rule == UNWIND_TABLES_RULE_ELSEWHERE))
 			rule = other_rule(walk, ip);
 		if (rule)

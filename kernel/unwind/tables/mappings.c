@@ -2,8 +2,8 @@
 /*
  * Unwind tables of user space: what is mapped where.
  *
- * registry/discover.rs reads only what is found here, and register.c checks mappings.
- * No file is opened, and no reference to one is kept.
+ * Discovery reads only what is found here, and registration looks here whether text and
+ * tables are mapped. No file is opened, and no reference to one is kept.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -146,10 +146,44 @@ static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long 
 	return start >= end;
 }
 
+/* Whether a mapping goes on with what the one below it has of a file. */
+static bool goes_on(const struct vm_area_struct *below, const struct vm_area_struct *vma)
+{
+	return below->vm_end == vma->vm_start && below->vm_file && vma->vm_file &&
+	       file_inode(below->vm_file) == file_inode(vma->vm_file) &&
+	       below->vm_pgoff + vma_pages(below) == vma->vm_pgoff &&
+	       !((below->vm_flags ^ vma->vm_flags) & VM_ACCESS_FLAGS) &&
+	       is_memory(below) && is_memory(vma);
+}
+
+/*
+ * Let a part reach as far as its segment. A program may have split the mapping of that:
+ * by mlock() or madvise(), for example. Another segment has other permissions.
+ */
+static void grow(struct mm_struct *mm, struct unwind_tables_part *part)
+{
+	VMA_ITERATOR(vmi, mm, part->start);
+	struct vm_area_struct *first = vma_next(&vmi), *last = first, *vma;
+	unsigned int most = MAPPINGS_MOST - 1;
+
+	while (most && (vma = vma_next(&vmi)) && goes_on(last, vma)) {
+		last = vma;
+		most--;
+	}
+	vma_iter_set(&vmi, first->vm_start);
+	while (most && (vma = vma_prev(&vmi)) && goes_on(vma, first)) {
+		first = vma;
+		most--;
+	}
+	part->offset = (u64)first->vm_pgoff << PAGE_SHIFT;
+	part->start = first->vm_start;
+	part->end = max(part->end, last->vm_end);
+}
+
 /**
  * unwind_tables_find_part - Find where a part of a file is mapped
  * @ip:	    An address in the current process, with text of the file
- * @around: Whether all that is mapped together with the part's start is meant
+ * @around: Whether all of the segment is meant that the part's start is in
  * @part:   The part, and where it should be; with @around it grows
  *
  * Context: Process context, takes the mmap lock.
@@ -159,7 +193,7 @@ static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long 
 int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part)
 {
 	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *text, *vma;
+	struct vm_area_struct *text;
 	int ret = -ENODATA;
 
 	if (part->start >= part->end || part->end > TASK_SIZE_MAX)
@@ -171,12 +205,8 @@ int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_
 	    !is_of_file(mm, part->start, part->end, file_inode(text->vm_file), part->offset))
 		goto unlock;
 
-	if (around) {
-		vma = vma_lookup(mm, part->start);
-		part->start = vma->vm_start;
-		part->end = max(part->end, vma->vm_end);
-		part->offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	}
+	if (around)
+		grow(mm, part);
 	ret = 0;
 unlock:
 	mmap_read_unlock(mm);

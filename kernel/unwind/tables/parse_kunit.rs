@@ -2,9 +2,8 @@
 
 //! KUnit tests of the parser, for all architectures.
 //!
-//! A crate of its own: the parser knows no kernel, so it is tested without what uses it. Indexes
-//! are searched as that of the vDSO's table is. `user_memory_kunit.rs` has the same tables in user
-//! memory.
+//! A crate of its own: the parser knows no kernel, so it is tested without what uses it. Its tables
+//! are in the kernel's memory.
 
 mod bisect;
 mod parse;

@@ -92,8 +92,13 @@ static_assert!(offset_of!(bindings::unwind_tables_recent, generation) == 0);
 
 impl Search {
     /// That of the table of a section whose header is known, if it can be searched at once.
+    ///
+    /// What is found then is remembered, so this is for text that has room in the cache.
     fn new(section: &Section, header: &Header) -> Option<Self> {
         let base = section.table(Format::FIRST)?.start();
+        if section.text_end >> bindings::UNWIND_TABLES_CACHED_BITS != 0 {
+            return None;
+        }
 
         Some(Self {
             text_start: section.text_start,

@@ -64,8 +64,8 @@ use crate::{
 /// - All that write to `verdicts`, or to a set that is not shared, hold `lock`.
 /// - Each verdict is in the tree of its table's format, at the first address of its section's text,
 ///   and no section that was removed has one.
-/// - `generation` was changed since the last time that a section was removed or replaced, or its
-///   table disabled.
+/// - `generation` was changed since the last time that a section was removed or replaced, unless by
+///   one that covers it and has no table either, or that a table was disabled.
 /// - `cache` is null, or this registry's, made by `KBox`. It stays when it is there.
 /// - `unmaps` was raised since the last time that something was unmapped or moved.
 #[repr(C)]
@@ -97,6 +97,12 @@ pub(crate) struct Registry {
     /// still so.
     unmaps: Atomic<u64>,
 }
+
+// C gives it to all tasks of an address space.
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<Registry>();
+};
 
 impl Registry {
     /// Makes an empty registry.
@@ -234,7 +240,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ENOSPC` if there are too many; `EEXIST` if part of its text is registered; `ENOMEM`.
+    /// `ENOSPC` if there are too many; `EEXIST` if part of its text is registered; `ENOMEM`, and
+    /// then what walks have found in its text may be gone.
     pub(crate) fn insert(&self, entry: EntryRef<Section>, most: usize) -> Result {
         let section = entry.value();
         let (start, end) = (section.text_start, section.text_end);

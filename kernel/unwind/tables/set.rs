@@ -199,6 +199,8 @@ impl Set {
 pub(crate) struct Owned<'a>(&'a Set);
 
 impl<'a> Owned<'a> {
+    /// Takes a set to be written to.
+    ///
     /// # Safety
     ///
     /// As long as the result exists, the type's invariants must hold.

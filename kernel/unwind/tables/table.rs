@@ -6,10 +6,11 @@ use kernel::bindings;
 
 #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
 use crate::parse::eh_frame;
+/// What a quick lookup has left to be done.
+pub(crate) use crate::parse::sframe::Rest;
 use crate::parse::{
     sframe,
     Block,
-    BlockHead,
     Budget,
     Error,
     Index,
@@ -151,27 +152,6 @@ pub(crate) enum Header {
     EhFrame(eh_frame::Header<Machine>),
 }
 
-/// What a quick lookup has left to be done.
-pub(crate) enum Rest {
-    /// In a table of SFrame.
-    SFrame(sframe::Rest),
-    /// All of it.
-    All,
-}
-
-impl From<sframe::Rest> for Rest {
-    fn from(rest: sframe::Rest) -> Self {
-        Self::SFrame(rest)
-    }
-}
-
-impl Rest {
-    /// To go on behind what a search of the index has found.
-    pub(crate) fn behind(head: &BlockHead) -> Self {
-        Self::SFrame(sframe::Rest::behind(head))
-    }
-}
-
 /// The rule that holds at address `pc`, from what a search of an [`Index`] has found. None if it is
 /// not found quickly: then `block` says where to go on.
 #[inline(always)]
@@ -222,11 +202,9 @@ impl Header {
         budget: &mut Budget,
     ) -> Result<Packed, Rest> {
         match self {
-            Self::SFrame(header) => {
-                Ok(header.quick_rule(reader, base as u64, pc as u64, budget)?)
-            }
+            Self::SFrame(header) => header.quick_rule(reader, base as u64, pc as u64, budget),
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(_) => Err(Rest::All),
+            Self::EhFrame(_) => Err(Rest::Search),
         }
     }
 
@@ -243,17 +221,12 @@ impl Header {
         budget: &mut Budget,
         sink: &mut impl Sink,
     ) -> Result<(), Error> {
-        match (self, rest) {
-            (Self::SFrame(header), Rest::SFrame(rest)) => {
+        match self {
+            Self::SFrame(header) => {
                 header.put_rest(rest, reader, base as u64, pc as u64, budget, sink)
             }
-            (Self::SFrame(header), Rest::All) => {
-                let all = sframe::Rest::Search;
-
-                header.put_rest(&all, reader, base as u64, pc as u64, budget, sink)
-            }
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            (Self::EhFrame(header), _) => {
+            Self::EhFrame(header) => {
                 put_rule_by_eh_frame(header, _common, reader, base, pc, budget, sink)
             }
         }

@@ -486,7 +486,8 @@ pub unsafe extern "C" fn __unwind_tables_large_block_rule(
     block: *mut bindings::unwind_bisect_block,
     ip: usize,
 ) -> u64 {
-    // SAFETY: `block` is valid, C has filled all of it, and it is laid out so: see `bisect`.
+    // SAFETY: `block` is valid, C or Rust has filled each part of it, and it is laid out so: see
+    // `bisect`.
     let block = unsafe { &mut *block.cast::<LargeBlock>() };
 
     table::block_rule(block, ip).map_or(0, Packed::word)
@@ -517,7 +518,12 @@ pub unsafe extern "C" fn __unwind_tables_lookup(
     // SAFETY: `block` is null or valid for reading, and starts with this: see `bisect`.
     let head = unsafe { block.cast::<BlockHead>().as_ref() };
 
-    from_result(|| registry.rule(ip, head, &mut walk).map(|()| 0))
+    let found = registry.rule(ip, head, &mut walk);
+
+    if ip >> bindings::UNWIND_TABLES_CACHED_BITS != 0 {
+        walk.lookups().answer.forget();
+    }
+    from_result(|| found.map(|()| 0))
 }
 
 /// Puts a rule into `frame` that was remembered in a word: see `unwind_tables_lookup()` in the C

@@ -179,8 +179,11 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
         (!value.is_null()).then(|| unsafe { Self::borrow(value) })
     }
 
-    /// Loads the value at an index, and the range that it was stored at; or no value, and the range
-    /// around the index that has none.
+    /// Loads the value at an index, and the range that has it; or no value, and the range around
+    /// the index that has none.
+    ///
+    /// If there is a writer meanwhile, the range may be a part of that at which the value is, or was
+    /// before.
     ///
     /// # Examples
     ///
@@ -236,7 +239,8 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
 
     /// Iterates over the values whose ranges have an index in `range`, in order, with their ranges.
     ///
-    /// What is written meanwhile may be seen or not.
+    /// What is written meanwhile may be seen or not, and ranges are as [`RcuMapleTree::load_range`]
+    /// says.
     ///
     /// Each step is a walk from the root of the tree. A step from a node to the next one would have
     /// to start again where a writer has replaced the node.
@@ -276,8 +280,9 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
         }
     }
 
-    /// Like [`RcuMapleTree::iter`], for one who keeps others from writing. It takes less time, and
-    /// needs no guard.
+    /// Iterates like [`RcuMapleTree::iter`], for one who keeps others from writing.
+    ///
+    /// This takes less time, and needs no guard.
     ///
     /// # Safety
     ///

@@ -51,7 +51,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check what the kernel makes of a file's SFrame table and .eh_frame, and if they are right
+    /// Check whether the kernel accepts a file's tables, and whether they are right
     Check {
         /// Print one JSON document
         #[arg(long)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What `check` has to say about a file. unwind-tables(1) documents the names of the fields.
+//! What `check` has to say about a file.
 
 use std::collections::BTreeMap;
 

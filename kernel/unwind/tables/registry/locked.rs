@@ -106,7 +106,7 @@ impl Locked<'_> {
     /// Puts a copy into the place of the set.
     pub(super) fn replace_set(&mut self, copy: ARef<Set>, room: rcu::DropRoom<ARef<Set>>) {
         // A tree has to be walked to be freed: too long for a softirq.
-        self.registry.set.replace(copy).drop_later(room);
+        self.registry.set.replace(copy, room);
     }
 
     /// Puts an entry into the place of the section `old`, and lets no walk go on with that.

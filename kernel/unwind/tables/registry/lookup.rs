@@ -91,7 +91,7 @@ impl Registry {
                     Some(Ok(())) => return Ok(()),
                     Some(Err(rest)) => rest,
                     // C has tried.
-                    None => Rest::All,
+                    None => Rest::Search,
                 }
             }
         };
@@ -114,7 +114,7 @@ impl Registry {
             budget,
             mut answer,
         } = walk.lookups();
-        let (Good { header, base }, _) = recent.good(Format::FIRST).ok_or(Rest::All)?;
+        let (Good { header, base }, _) = recent.good(Format::FIRST).ok_or(Rest::Search)?;
         let memory = UserMemory::new(base, waits);
 
         answer.put_packed(header.quick_rule(&memory, base, pc, budget)?);
@@ -171,7 +171,7 @@ impl Registry {
                 }
                 let asked = self
                     .ensure_good(format, walk)
-                    .and_then(|()| self.ask(&Rest::All, format, pc, walk));
+                    .and_then(|()| self.ask(&Rest::Search, format, pc, walk));
 
                 match asked {
                     Ok(()) => return Ok(()),

@@ -85,7 +85,9 @@ impl<T: ForeignOwnableRcu> RcuMapleWriter<'_, T> {
     }
 
     /// Stores a value at the indexes of a range, in the place of at most `N` values, and returns
-    /// these. Readers see each old value until they see the new one.
+    /// these.
+    ///
+    /// Readers see each old value until they see the new one.
     ///
     /// # Errors
     ///

@@ -5,7 +5,6 @@
 use core::{
     cell::UnsafeCell,
     marker::PhantomData,
-    mem::ManuallyDrop,
     ptr::NonNull, //
 };
 
@@ -18,6 +17,7 @@ use crate::{
     sync::atomic::{
         Acquire,
         Atomic,
+        Relaxed,
         Release, //
     },
     types::ForeignOwnable,
@@ -30,20 +30,17 @@ use crate::{
     },
 };
 
-use super::{
-    synchronize_rcu,
-    Guard, //
-};
+use super::Guard;
 
 /// An owned pointer that is read under RCU, and can be replaced meanwhile.
 ///
-/// What it pointed to before is still there for those who read: see [`Retired`].
+/// What it pointed to before is still there for those who read: it is dropped after a grace period.
 ///
 /// # Invariants
 ///
 /// - `ptr` was returned by [`ForeignOwnable::into_foreign`] of `P`, and this owns it.
-/// - What `ptr` was before is taken back only when all RCU read-side critical sections have ended
-///   that had begun when it was replaced.
+/// - What `ptr` was before is dropped only when all RCU read-side critical sections have ended that
+///   had begun when it was replaced.
 ///
 /// # Examples
 ///
@@ -66,15 +63,10 @@ use super::{
 /// let guard = rcu::read_lock();
 /// let old = pointer.load(&guard);
 ///
-/// pointer.replace(two).drop_later(room);
+/// pointer.replace(two, room);
 /// assert_eq!(*pointer.load(&guard), 2);
 /// // It is dropped after this critical section.
 /// assert_eq!(*old, 1);
-/// drop(guard);
-///
-/// // One who may sleep can wait for the readers instead.
-/// drop(pointer.replace(Arc::new(3, GFP_KERNEL)?));
-/// assert_eq!(*pointer.load(&rcu::read_lock()), 3);
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Pointer<P: ForeignOwnable> {
@@ -117,26 +109,28 @@ impl<P: ForeignOwnable> Pointer<P> {
     /// Nobody may replace the pointer before `'a` ends.
     #[inline]
     pub unsafe fn load_locked<'a>(&'a self) -> P::Borrowed<'a> {
+        // What keeps others from replacing it has ordered this behind the last replacement.
         // SAFETY: It is from `into_foreign()`, and stays where it is: nobody replaces it, by the
         // requirement of this function, and it is not dropped with this `Pointer`, which is
         // borrowed.
-        unsafe { P::borrow(self.ptr.load(Acquire)) }
+        unsafe { P::borrow(self.ptr.load(Relaxed)) }
     }
 
-    /// Replaces the pointer, and returns what it was.
+    /// Replaces the pointer, and drops what it was after an RCU grace period, in a work queue.
+    ///
+    /// This neither sleeps nor fails.
     #[inline]
-    pub fn replace(&self, value: P) -> Retired<P> {
-        // INVARIANT: The new one is from `into_foreign()`; the old one is `Retired` from now on,
-        // which is taken back in time.
+    pub fn replace(&self, value: P, mut room: DropRoom<P>)
+    where
+        P: Send + 'static,
+    {
+        // INVARIANT: The new one is from `into_foreign()`; the old one is dropped in time below.
         // Whoever loads the new one must see what it points to: `Release`.
-        let ptr = self.ptr.xchg(value.into_foreign(), Release);
+        let old = self.ptr.xchg(value.into_foreign(), Release);
 
-        // INVARIANT: It was this pointer's.
-        Retired {
-            // SAFETY: It is from `into_foreign()`, which returns no null.
-            ptr: unsafe { NonNull::new_unchecked(ptr) },
-            _p: PhantomData,
-        }
+        // INVARIANT: It was this pointer's, and is nobody's now.
+        *room.0.as_mut().project().old = NonNull::new(old);
+        workqueue::system_dfl().enqueue_rcu(room.0);
     }
 }
 
@@ -149,59 +143,7 @@ impl<P: ForeignOwnable> Drop for Pointer<P> {
     }
 }
 
-/// What a [`Pointer`] was before it was replaced. Those who read it may still have it borrowed.
-///
-/// When this is dropped, it waits for an RCU grace period first, and so may sleep. Those who cannot
-/// sleep, or do not want to, use [`Retired::drop_later`]. It must not be dropped in an RCU
-/// read-side critical section.
-///
-/// # Invariants
-///
-/// `ptr` was returned by [`ForeignOwnable::into_foreign`] of `P`, this owns it, and readers who
-/// come from now on cannot find it.
-#[must_use = "if unused, it waits for an RCU grace period immediately"]
-pub struct Retired<P: ForeignOwnable> {
-    ptr: NonNull<c_void>,
-    _p: PhantomData<P>,
-}
-
-// SAFETY: This owns a `P`.
-unsafe impl<P: ForeignOwnable + Send> Send for Retired<P> {}
-
-impl<P: ForeignOwnable> Retired<P> {
-    /// Drops the pointer after an RCU grace period, in a work queue. This neither sleeps nor fails.
-    #[inline]
-    pub fn drop_later(self, mut room: DropRoom<P>)
-    where
-        P: Send + 'static,
-    {
-        *room.0.as_mut().project().retired = Some(ManuallyDrop::new(self));
-        workqueue::system_dfl().enqueue_rcu(room.0);
-    }
-
-    /// Takes the pointer back.
-    ///
-    /// # Safety
-    ///
-    /// An RCU grace period must have passed since this was made, and this must not be used again.
-    #[inline]
-    unsafe fn take(&self) -> P {
-        // SAFETY: By the type invariants it is from `into_foreign()`, and readers from before have
-        // ended. This owns it, and is not used again.
-        unsafe { P::from_foreign(self.ptr.as_ptr()) }
-    }
-}
-
-impl<P: ForeignOwnable> Drop for Retired<P> {
-    fn drop(&mut self) {
-        synchronize_rcu();
-        // SAFETY: The grace period that has ended began after the pointer was retired, and this is
-        // being dropped.
-        drop(unsafe { self.take() });
-    }
-}
-
-/// The memory that [`Retired::drop_later`] needs.
+/// The memory that [`Pointer::replace`] needs.
 ///
 /// # Examples
 ///
@@ -222,22 +164,32 @@ impl<P: ForeignOwnable + Send + 'static> DropRoom<P> {
     pub fn new(flags: Flags) -> Result<Self, AllocError> {
         let work = pin_init!(DropWork {
             work <- new_rcu_work!("rcu::DropRoom"),
-            retired: None,
+            old: None,
+            _p: PhantomData,
         });
 
         Ok(Self(KBox::pin_init(work, flags).map_err(|_| AllocError)?))
     }
 }
 
-/// A work item that drops a pointer.
+/// A work item that drops what a [`Pointer`] was.
 ///
-/// It is enqueued by [`Retired::drop_later`] alone, to run after an RCU grace period.
+/// It is enqueued by [`Pointer::replace`] alone, to run after an RCU grace period.
+///
+/// # Invariants
+///
+/// `old` was returned by [`ForeignOwnable::into_foreign`] of `P`, this owns it, and readers who
+/// come from now on cannot find it.
 #[pin_data]
 struct DropWork<P: ForeignOwnable + Send + 'static> {
     #[pin]
     work: RcuWork<DropWork<P>>,
-    retired: Option<ManuallyDrop<Retired<P>>>,
+    old: Option<NonNull<c_void>>,
+    _p: PhantomData<P>,
 }
+
+// SAFETY: This owns a `P`, which any thread may drop.
+unsafe impl<P: ForeignOwnable + Send + 'static> Send for DropWork<P> {}
 
 impl_has_rcu_work! {
     impl{P: ForeignOwnable + Send + 'static} HasRcuWork<Self> for DropWork<P> { self.work }
@@ -247,10 +199,11 @@ impl<P: ForeignOwnable + Send + 'static> WorkItem for DropWork<P> {
     type Pointer = Pin<KBox<Self>>;
 
     fn run(mut this: Pin<KBox<Self>>) {
-        if let Some(retired) = this.as_mut().project().retired.take() {
-            // SAFETY: This was enqueued after the pointer was retired, by `enqueue_rcu()`, so a
-            // grace period has passed since. `retired` is not used again.
-            drop(unsafe { retired.take() });
+        if let Some(old) = this.as_mut().project().old.take() {
+            // SAFETY: It is from `into_foreign()`, by the type invariants. This was enqueued after
+            // the pointer was replaced, by `enqueue_rcu()`: so a grace period has passed since, and
+            // those who had found it have ended.
+            drop(unsafe { P::from_foreign(old.as_ptr()) });
         }
     }
 }

@@ -104,6 +104,57 @@ TEST_F(discover, an_eh_frame)
 	EXPECT_WALK(LEAF_LOST, object_text(object) + PAGE);
 }
 
+/* The mapping of a segment was split: the index is in one part, the records are below. */
+TEST_F(discover, an_eh_frame_in_two_mappings)
+{
+	const int below = offsetof(struct eh_frame, index);
+	struct object *object = &self->object;
+	struct eh_frame moved = eh_frame;
+	struct unwind_table expected;
+
+	moved.fde_start += below;
+	moved.start += below;
+	object->phdrs[GNU_SFRAME].p_type = PT_GNU_EH_FRAME;
+	object->phdrs[GNU_SFRAME].p_filesz = sizeof(moved) - below;
+	object->phdrs[GNU_SFRAME].p_memsz = sizeof(moved) - below;
+	ASSERT_EQ(0, object_write(object));
+	ASSERT_EQ(sizeof(moved), pwrite(object->fd, &moved, sizeof(moved),
+					OBJECT_TABLE * PAGE - below));
+	object->base = mmap(NULL, OBJECT_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, object->fd, 0);
+	ASSERT_NE(MAP_FAILED, object->base);
+	ASSERT_EQ(0, madvise(object->base + OBJECT_TABLE * PAGE, PAGE, MADV_DONTDUMP));
+
+	EXPECT_WALK(LEAF_FOUND, object_text(object));
+	ASSERT_EQ(1, tables_count());
+	expected = object_ranges(object);
+	expected.format = UNWIND_TABLE_EH_FRAME;
+	expected = tables_find(&expected);
+	EXPECT_EQ(UNWIND_TABLE_GOOD, expected.state);
+	EXPECT_EQ((unsigned long)object->base, expected.table_start);
+	EXPECT_EQ((unsigned long)object->base + OBJECT_SIZE, expected.table_end);
+}
+
+/* Addresses that are 2^52 apart have one tag. So what is above is not remembered. */
+TEST_F(discover, above_what_is_remembered)
+{
+	struct object high = object_outermost(), *low = &self->object;
+
+	ASSERT_EQ(0, object_make(low));
+	high.base = mmap(low->base + (1UL << 52), OBJECT_SIZE, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (high.base == MAP_FAILED)
+		SKIP(return, "no page tables of five levels");
+	ASSERT_EQ(low->base + (1UL << 52), high.base);
+	ASSERT_EQ(0, object_write(&high));
+	ASSERT_EQ(0, object_map_parts(&high));
+
+	for (int i = 0; i < 3; i++) {
+		EXPECT_WALK(LEAF_FOUND, object_text(low));
+		EXPECT_WALK(LEAF_OUTERMOST, object_text(&high));
+	}
+	EXPECT_EQ(2, tables_count());
+}
+
 /* Objects say where they want to be, and are elsewhere. */
 TEST_F(discover, odd_addresses)
 {

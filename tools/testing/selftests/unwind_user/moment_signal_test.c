@@ -176,4 +176,34 @@ TEST_F(moment, after_signal_return_elsewhere)
 	EXPECT_TRUE(is_known_stack_at(all[1].ips, all[1].frames, known_behind));
 }
 
+static void on_signal_to_kernel(int number, siginfo_t *info, void *context)
+{
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = (long)0xffffffff81000000;
+}
+
+static void signal_to_kernel_ready(void)
+{
+	take_signal(on_signal_to_kernel, 0);
+	kill_self();
+}
+
+/* No stack has an address of the kernel that the handler has made up. */
+TEST_F(moment, after_signal_return_to_kernel)
+{
+	struct record all[MAX_RECORDS];
+	int status;
+
+	ASSERT_TRUE(start(self, signal_to_kernel_ready));
+	ASSERT_EQ(0, event_open(&self->one, "raw_syscalls/sys_exit", self->tid, -1));
+	ASSERT_EQ(0, ioctl(self->one.fd, PERF_EVENT_IOC_SET_FILTER, "id == -1"));
+	ASSERT_TRUE(child_go());
+	status = end(self);
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(SIGSEGV, WTERMSIG(status));
+	ASSERT_EQ(2, records(&self->one, all, MAX_RECORDS));
+	EXPECT_EQ(PERF_RECORD_SAMPLE, all[0].type);
+	EXPECT_EQ(all[0].cookie, all[1].cookie);
+	EXPECT_EQ(0, all[1].frames);
+}
+
 TEST_HARNESS_MAIN

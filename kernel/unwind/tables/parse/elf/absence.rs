@@ -7,8 +7,8 @@ use super::super::codes::codes;
 codes! {
     /// Why a file has no table for the place that was asked for.
     ///
-    /// User space sees the numbers and names, in `/proc/PID/unwind_tables`: they are ABI. A number
-    /// or a name never gets another meaning. No format has a reason with one of these names.
+    /// User space sees the numbers and names: they are ABI. A number or a name never gets another
+    /// meaning. No format has a reason with one of these names.
     pub(crate) enum Absence;
 
     /// The file is shorter than an ELF header, or does not start with the four bytes of one.

@@ -11,8 +11,8 @@ use super::super::{
 codes! {
     /// A statement of the format that a table contradicts.
     ///
-    /// User space sees the numbers and names, in the trace event `unwind_tables_disable` and in
-    /// `/proc/PID/unwind_tables`: they are ABI. A number or a name never gets another meaning.
+    /// User space sees the numbers and names: they are ABI. A number or a name never gets another
+    /// meaning.
     pub(crate) enum Reason;
 
     /// The table is shorter than a header.
