@@ -37,10 +37,6 @@ use crate::{
         self,
         Cache, //
     },
-    entry::{
-        Entry,
-        EntryRef, //
-    },
     section::{
         Found,
         Judged,
@@ -49,7 +45,10 @@ use crate::{
     },
     set::Set,
     table::Format,
-    tree::Tree, //
+    tree::{
+        EntryRef,
+        Tree, //
+    },
 };
 
 /// What an address space has: a set of sections, which it may share with others, and verdicts.
@@ -216,7 +215,7 @@ impl Registry {
             ..section
         };
 
-        Entry::new(section, flags)
+        Ok(rcu::Counted::new(section, flags)?)
     }
 
     /// The entry of a section, or of that with the tables of `old` that it has not itself.
@@ -225,7 +224,7 @@ impl Registry {
     ///
     /// `ENOMEM`.
     fn entry_over(&self, entry: EntryRef<Section>, old: &Section) -> Result<EntryRef<Section>> {
-        let new = entry.value();
+        let new = **entry;
         let all = new.or(old);
 
         if all.tables().count() == new.tables().count() {
@@ -243,7 +242,7 @@ impl Registry {
     /// `ENOSPC` if there are too many; `EEXIST` if part of its text is registered; `ENOMEM`, and
     /// then what walks have found in its text may be gone.
     pub(crate) fn insert(&self, entry: EntryRef<Section>, most: usize) -> Result {
-        let section = entry.value();
+        let section = **entry;
         let (start, end) = (section.text_start, section.text_end);
         let mut locked = self.lock();
 
@@ -276,7 +275,7 @@ impl Registry {
     ///
     /// `ENOENT` if there is no such section, or it has no table of this format; `ENOMEM`.
     pub(crate) fn replace(&self, entry: EntryRef<Section>) -> Result {
-        let new = entry.value();
+        let new = **entry;
         let mut locked = self.lock();
         let old = locked
             .exact_with_table(new.text_start, new.text_end)

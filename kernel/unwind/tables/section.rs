@@ -2,15 +2,14 @@
 
 //! A range of text, the tables that describe it, and what is known about them.
 
-use core::{
-    convert::Infallible,
-    ffi::CStr, //
+use core::ffi::CStr;
+
+use kernel::{
+    prelude::*,
+    sync::rcu, //
 };
 
-use kernel::prelude::*;
-
 use crate::{
-    entry::Value,
     parse::{
         elf,
         Malformed, //
@@ -77,24 +76,6 @@ pub(crate) struct Judged {
     pub(crate) verdict: Verdict,
 }
 
-// SAFETY: It has no tail.
-unsafe impl Value for Judged {
-    type Head = Self;
-    type Tail = Infallible;
-
-    fn split(self) -> (Self, Option<Infallible>) {
-        (self, None)
-    }
-
-    fn has_tail(_: Self) -> bool {
-        false
-    }
-
-    fn join(judged: Self, _: Option<Infallible>) -> Self {
-        judged
-    }
-}
-
 /// A section and what an address space has found out about it, copied out of its registry.
 #[derive(Clone, Copy)]
 pub(crate) struct Found {
@@ -137,82 +118,9 @@ pub(crate) struct Section {
     pub(crate) absence: Option<Absence>,
 }
 
-/// Which tables a section has.
-#[derive(Clone, Copy)]
-enum Tables {
-    /// That of this format, or none.
-    Only(Format),
-    /// One of each format.
-    All,
-}
-
-/// What is kept of a section but for its second table, if it has two: most have one.
-#[derive(Clone, Copy)]
-#[repr(C, packed(4))]
-pub(crate) struct Head {
-    has: Tables,
-    origins: [Origin; Format::COUNT],
-    absence: Option<Absence>,
-    id: u64,
-    text_start: usize,
-    text_end: usize,
-    table: Option<Table>,
-}
-
-/// The second table, aligned as what it is kept behind.
-#[derive(Clone, Copy)]
-#[repr(C, packed(4))]
-pub(crate) struct Tail(Table);
-
-// SAFETY: There is a tail if there are all tables, and both say so by `has`.
-unsafe impl Value for Section {
-    type Head = Head;
-    type Tail = Tail;
-
-    fn split(self) -> (Head, Option<Tail>) {
-        let [sframe, eh_frame] = self.tables;
-        let (has, table, tail) = match (sframe, eh_frame) {
-            (Some(_), Some(_)) => (Tables::All, sframe, eh_frame),
-            (None, Some(_)) => (Tables::Only(Format::EhFrame), eh_frame, None),
-            _ => (Tables::Only(Format::SFrame), sframe, None),
-        };
-        let head = Head {
-            has,
-            origins: self.origins,
-            absence: self.absence,
-            id: self.id,
-            text_start: self.text_start,
-            text_end: self.text_end,
-            table,
-        };
-
-        (head, tail.map(Tail))
-    }
-
-    #[inline]
-    fn has_tail(head: Head) -> bool {
-        matches!(head.has, Tables::All)
-    }
-
-    #[inline]
-    fn join(head: Head, tail: Option<Tail>) -> Self {
-        let tables = match head.has {
-            Tables::All => [head.table, tail.map(|Tail(table)| table)],
-            Tables::Only(Format::SFrame) => [head.table, None],
-            Tables::Only(Format::EhFrame) => [None, head.table],
-        };
-
-        // INVARIANT: They hold of the section that was taken apart.
-        Self {
-            id: head.id,
-            text_start: head.text_start,
-            text_end: head.text_end,
-            tables,
-            origins: head.origins,
-            absence: head.absence,
-        }
-    }
-}
+// Beside the trees' nodes, this is all that a section costs, and a table that is used.
+static_assert!(size_of::<rcu::Counted<Section>>() <= 96);
+static_assert!(size_of::<rcu::Counted<Judged>>() <= 64);
 
 impl Section {
     /// A section without an id yet, and with one table.

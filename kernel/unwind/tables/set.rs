@@ -23,9 +23,9 @@ use kernel::{
 };
 
 use crate::{
-    entry::EntryRef,
     section::Section,
     tree::{
+        EntryRef,
         Tree,
         Writer, //
     },
@@ -215,7 +215,7 @@ impl<'a> Owned<'a> {
     ///
     /// `EEXIST` if a byte of its text has one already; `ENOMEM`.
     pub(crate) fn add(&mut self, entry: EntryRef<Section>, flags: Flags) -> Result {
-        let section = entry.value();
+        let section = **entry;
         let (first, last) = (section.text_start, section.text_last());
 
         self.tree().add(first, last, entry, flags)?;
@@ -230,7 +230,7 @@ impl<'a> Owned<'a> {
     ///
     /// `EEXIST` if a byte of its text is that of another section; `ENOMEM`.
     pub(crate) fn join(&mut self, entry: EntryRef<Section>, flags: Flags) -> Result {
-        let section = entry.value();
+        let section = **entry;
         let (first, last) = (section.text_start, section.text_last());
 
         let gone = self
@@ -247,7 +247,7 @@ impl<'a> Owned<'a> {
     ///
     /// `ENOMEM`.
     pub(crate) fn replace(&mut self, entry: EntryRef<Section>, flags: Flags) -> Result {
-        let section = entry.value();
+        let section = **entry;
         let (first, last) = (section.text_start, section.text_last());
 
         self.tree().put(first, last, entry, flags)?;

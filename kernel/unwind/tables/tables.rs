@@ -15,7 +15,7 @@
 //!   there.
 //! - `walk` and `recent` are what the lookups of a stack share, `cache` what the stacks of a
 //!   process do.
-//! - `registry`, `set`, `tree` and `entry` are the only places that know about locks and lifetimes:
+//! - `registry`, `set` and `tree` are the only places that know about locks and lifetimes:
 //!   what an address space has, the sections that it shares with others, and what they are in.
 //! - This file is the only one that is called from C.
 //!
@@ -23,7 +23,6 @@
 
 mod bisect;
 mod cache;
-mod entry;
 mod layout;
 mod parse;
 mod recent;
@@ -55,7 +54,6 @@ use kernel::{
 };
 
 use crate::{
-    entry::EntryRef,
     parse::{
         BlockHead,
         LargeBlock,
@@ -77,6 +75,7 @@ use crate::{
         Format,
         Table, //
     },
+    tree::EntryRef,
     vdso::Vdso,
     walk::Walk, //
 };

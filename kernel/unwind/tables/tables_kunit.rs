@@ -12,7 +12,6 @@ mod tests {
     use super::*;
     use crate::{
         cache,
-        entry::Entry,
         parse::{
             sframe,
             Malformed,
@@ -535,33 +534,6 @@ mod tests {
         drop(copy);
         for start in starts() {
             assert!(registry.find(start).is_some());
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn entries_keep_all_of_a_section() -> Result {
-        let sframe = Table::new(0x1000, 0x2000, 0x1000);
-        let eh_frame = Table::new(0x3000, 0x4fff, 0x4010);
-        let text = (0x40_0000, 0x41_0000);
-        let found = |tables| Section::found(text.0, text.1, tables, Origin::Exec)?.ok_or(EINVAL);
-        let sections = [
-            (found([sframe, None])?, 1),
-            (found([None, eh_frame])?, 1),
-            (found([sframe, eh_frame])?, 2),
-            (Section::absent(text.0, text.1, Absence::NoHeader)?, 0),
-        ];
-
-        for (mut section, count) in sections {
-            section.id = 7;
-            section.origins[1] = Origin::Discovery;
-            let kept = Entry::new(section, GFP_KERNEL)?.value();
-
-            assert_eq!(kept.tables, section.tables);
-            assert_eq!(kept.origins, section.origins);
-            assert_eq!((kept.text_start, kept.text_end), text);
-            assert_eq!((kept.id, kept.absence), (7, section.absence));
-            assert_eq!(kept.tables().count(), count);
         }
         Ok(())
     }

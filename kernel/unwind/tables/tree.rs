@@ -9,14 +9,15 @@ use kernel::{
         RcuMapleWriter, //
     },
     prelude::*,
-    sync::rcu, //
+    sync::{
+        aref::ARef,
+        rcu, //
+    },
 };
 
-use crate::entry::{
-    Entry,
-    EntryRef,
-    Value, //
-};
+/// An entry: a reference to a value, which is not changed any more. Trees that are copies of each
+/// other share it.
+pub(crate) type EntryRef<T> = ARef<rcu::Counted<T>>;
 
 /// Values by ranges of addresses.
 ///
@@ -24,12 +25,12 @@ use crate::entry::{
 /// long as another process pleases, so they copy a value out under RCU and go on with the copy. If
 /// it is removed meanwhile, they get a fault or one stale answer, as if they had been faster.
 #[pin_data]
-pub(crate) struct Tree<T: Value> {
+pub(crate) struct Tree<T: Copy + 'static> {
     #[pin]
     tree: RcuMapleTree<EntryRef<T>>,
 }
 
-impl<T: Value> Tree<T> {
+impl<T: Copy + 'static> Tree<T> {
     /// Makes an empty tree.
     pub(crate) fn new() -> impl PinInit<Self> {
         pin_init!(Self {
@@ -55,7 +56,7 @@ impl<T: Value> Tree<T> {
 
     /// The value whose range holds an address.
     pub(crate) fn at(&self, address: usize, rcu: &rcu::Guard) -> Option<T> {
-        self.tree.load(address, rcu).map(Entry::value)
+        self.tree.load(address, rcu).copied()
     }
 
     /// The first value whose range has an address in `from..to`, and that meets a condition.
@@ -68,7 +69,7 @@ impl<T: Value> Tree<T> {
     ) -> Option<T> {
         self.tree
             .iter(from..to, rcu)
-            .map(|(_, entry)| entry.value())
+            .map(|(_, value)| *value)
             .find(condition)
     }
 
@@ -94,7 +95,7 @@ impl<T: Value> Tree<T> {
     ) -> Option<T> {
         // SAFETY: As this function requires.
         unsafe { self.tree.iter_locked(from..to) }
-            .map(|(_, entry)| entry.value())
+            .map(|(_, entry)| **entry)
             .find(condition)
     }
 
@@ -110,9 +111,9 @@ impl<T: Value> Tree<T> {
 }
 
 /// The right to write to a tree.
-pub(crate) struct Writer<'a, T: Value>(RcuMapleWriter<'a, EntryRef<T>>);
+pub(crate) struct Writer<'a, T: Copy + 'static>(RcuMapleWriter<'a, EntryRef<T>>);
 
-impl<T: Value> Writer<'_, T> {
+impl<T: Copy + 'static> Writer<'_, T> {
     /// Stores an entry at `first..=last`, where there must be none.
     ///
     /// # Errors
@@ -165,7 +166,7 @@ impl<T: Value> Writer<'_, T> {
         let old = self.0.replace_range::<2>(
             first..=last,
             entry,
-            |_, old| condition(&old.value()),
+            |_, old| condition(old),
             flags,
         )?;
 

@@ -31,7 +31,6 @@ use super::{
 };
 
 use crate::{
-    entry::EntryRef,
     parse::{
         elf,
         Budget,
@@ -47,6 +46,7 @@ use crate::{
         Format,
         Table, //
     },
+    tree::EntryRef,
     user_memory::UserMemory,
     walk::Walk, //
 };
@@ -222,7 +222,7 @@ impl Registry {
     fn store(&self, discovered: &Discovered, most: usize, unmaps: u64) -> Result<Section> {
         let section = discovered.section;
         let entry = self.entry(section, walk_flags())?;
-        let section = entry.value();
+        let section = **entry;
 
         self.unshare(walk_flags())?;
         {
@@ -252,7 +252,7 @@ impl Registry {
         unmaps: u64,
     ) -> Result {
         let flags = locked_walk_flags();
-        let absent = entry.value().is_absent();
+        let absent = entry.is_absent();
         let mut locked = self.lock();
         let count = if absent { self.absent() } else { self.len() };
 

@@ -20,7 +20,6 @@ use super::Registry;
 
 use crate::{
     cache,
-    entry::EntryRef,
     section::{
         Found,
         Judged,
@@ -31,7 +30,10 @@ use crate::{
         Set, //
     },
     table::Format,
-    tree::Writer,
+    tree::{
+        EntryRef,
+        Writer, //
+    },
 };
 
 /// A registry whose lock is held.

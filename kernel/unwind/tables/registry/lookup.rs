@@ -25,7 +25,6 @@ use super::Registry;
 
 use crate::{
     cache,
-    entry::Entry,
     parse::{
         BlockHead,
         Budget,
@@ -435,7 +434,7 @@ impl Registry {
             id: section.id,
             verdict,
         };
-        let entry = Entry::new(judged, walk_flags())?;
+        let entry = rcu::Counted::new(judged, walk_flags())?;
         let mut locked = self.lock();
         let Some(now) = locked.exact(section.text_start, section.text_end) else {
             return Ok(false);

@@ -26,8 +26,8 @@ use kernel::{
 use super::Registry;
 
 use crate::{
-    entry::EntryRef,
-    section::Section, //
+    section::Section,
+    tree::EntryRef, //
 };
 
 static_assert!(offset_of!(Registry, generation) == 0);

@@ -34,12 +34,6 @@ use super::ForeignOwnableRcu;
 ///
 /// No destructor runs: a type that needs one is refused at compile time.
 ///
-/// # Layout
-///
-/// This is `repr(C)`, and the value is the last field. The memory is freed whatever its size. So a
-/// `Counted<T>` is also a valid `Counted<U>`, if `T` is `repr(C)`, has a `U` as its first field,
-/// and has the alignment of `U`.
-///
 /// # Invariants
 ///
 /// - The value was allocated by [`KBox`], and is not moved.
@@ -59,7 +53,6 @@ use super::ForeignOwnableRcu;
 /// ```
 ///
 /// [`ARef<Counted<T>>`]: ARef
-#[repr(C)]
 pub struct Counted<T> {
     rcu: Opaque<bindings::kvfree_rcu_head>,
     count: Refcount,

@@ -126,12 +126,9 @@ TEST_F(discover, an_eh_frame_in_two_mappings)
 
 	EXPECT_WALK(LEAF_FOUND, object_text(object));
 	ASSERT_EQ(1, tables_count());
-	expected = object_ranges(object);
+	expected = ranges(object_text(object), 2 * PAGE, object->base, OBJECT_SIZE);
 	expected.format = UNWIND_TABLE_EH_FRAME;
-	expected = tables_find(&expected);
-	EXPECT_EQ(UNWIND_TABLE_GOOD, expected.state);
-	EXPECT_EQ((unsigned long)object->base, expected.table_start);
-	EXPECT_EQ((unsigned long)object->base + OBJECT_SIZE, expected.table_end);
+	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&expected).state);
 }
 
 /* Addresses that are 2^52 apart have one tag. So what is above is not remembered. */
