@@ -163,12 +163,9 @@ impl<T: Copy + 'static> Writer<'_, T> {
         condition: impl Fn(&T) -> bool,
         flags: Flags,
     ) -> Result<usize> {
-        let old = self.0.replace_range::<2>(
-            first..=last,
-            entry,
-            |_, old| condition(old),
-            flags,
-        )?;
+        let old = self
+            .0
+            .replace_range::<2>(first..=last, entry, |_, old| condition(old), flags)?;
 
         Ok(old.iter().flatten().count())
     }
