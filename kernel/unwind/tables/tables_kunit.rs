@@ -19,7 +19,6 @@ mod tests {
         },
         registry::Registry,
         section::{
-            Absence,
             Origin,
             Section,
             Verdict, //

@@ -69,8 +69,9 @@ impl<T: Copy + 'static> Tree<T> {
     ) -> Option<T> {
         self.tree
             .iter(from..to, rcu)
-            .map(|(_, value)| *value)
-            .find(condition)
+            .map(|(_, value)| value)
+            .find(|value| condition(value))
+            .copied()
     }
 
     /// The range around an address where there is no value, from its first address to its last;
@@ -95,8 +96,9 @@ impl<T: Copy + 'static> Tree<T> {
     ) -> Option<T> {
         // SAFETY: As this function requires.
         unsafe { self.tree.iter_locked(from..to) }
-            .map(|(_, entry)| **entry)
-            .find(condition)
+            .map(|(_, entry)| &**entry)
+            .find(|value| condition(value))
+            .copied()
     }
 
     /// What is needed to write.
