@@ -43,11 +43,12 @@ struct unwind_table_info {
 };
 
 /*
- * What the lookups of one stack may cost, in rows passed. To search a function,
- * with a read of its first rows, counts as 32, and as much again if a search has
- * failed; to read some 55 more rows, as 64; to pass a row in the general reader, as 6;
- * and a byte of .eh_frame as one. 510 frames of SFrame with 150 rows each are below it. Whatever is in the tables, a walk takes less than four million
- * instructions. A single lookup may cost a quarter.
+ * What the lookups of one stack may cost, in rows passed. To search a function, with a
+ * read of its first rows, counts as 32, and as much again if a search has failed; to
+ * read some 55 more rows, as 64; to pass a row in the general reader, as 6; and a byte
+ * of .eh_frame as one. 510 frames of SFrame with 150 rows each are below it. Whatever
+ * is in the tables, a walk takes less than four million instructions. A single lookup
+ * may cost a quarter.
  */
 #define UNWIND_TABLES_BUDGET		(108 * 1024)
 #define UNWIND_TABLES_LOOKUP_BUDGET	(UNWIND_TABLES_BUDGET / 4)
