@@ -182,8 +182,7 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
     /// Loads the value at an index, and the range that has it; or no value, and the range around
     /// the index that has none.
     ///
-    /// If there is a writer meanwhile, the range may be a part of that at which the value is, or was
-    /// before.
+    /// If there is a writer meanwhile, the range may be a part of that at which the value is or was.
     ///
     /// # Examples
     ///

@@ -178,7 +178,7 @@ TEST_F(moment, after_signal_return_elsewhere)
 
 static void on_signal_to_kernel(int number, siginfo_t *info, void *context)
 {
-	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = (long)0xffffffff81000000;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = 0xffffffff81000000UL;
 }
 
 static void signal_to_kernel_ready(void)
