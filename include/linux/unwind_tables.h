@@ -286,6 +286,8 @@ static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *wal
 static __always_inline u64 unwind_tables_tag(const struct unwind_tables_walk *walk,
 					     u64 generation, unsigned long ip)
 {
+	static_assert(UNWIND_TABLES_CACHE_SPREAD << (UNWIND_TABLES_CACHED_BITS - 1) == BIT_ULL(63));
+
 	return (ip + generation + walk->salt) * UNWIND_TABLES_CACHE_SPREAD;
 }
 

@@ -91,10 +91,11 @@ static int unwind_user_read_far(const struct unwind_user_state *state,
 {
 	int ret;
 
+	/* Calls store it on all architectures that have tables. */
 	if (frame->ra_from == UNWIND_USER_UNCHANGED)
-		ret = arch_unwind_user_ra(state, ra);
-	else
-		ret = unwind_user_value(state, frame->ra_from, frame->ra_off, cfa, ra);
+		return -EINVAL;
+
+	ret = unwind_user_value(state, frame->ra_from, frame->ra_off, cfa, ra);
 	if (!ret && frame->fp_from != UNWIND_USER_UNCHANGED)
 		ret = unwind_user_value(state, frame->fp_from, frame->fp_off, cfa, fp);
 	/* Signal frames are known of 64-bit tasks only. */

@@ -182,7 +182,7 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
     /// Loads the value at an index, and the range that has it; or no value, and the range around
     /// the index that has none.
     ///
-    /// If there is a writer meanwhile, the range may be a part of that at which the value is or was.
+    /// A writer at the same time may leave a part of the range at which the value is or was.
     ///
     /// # Examples
     ///
