@@ -35,13 +35,13 @@ TRACE_EVENT(unwind_user_end,
 	TP_ARGS(trace, last),
 
 	TP_STRUCT__entry(
-		__field(unsigned int, frames)
 		__field(unsigned long, ip)
+		__field(unsigned int, frames)
+		__field(unsigned int, lookups)
+		__field(unsigned int, caller_lookups)
 		__field(unsigned char, end)
 		__field(unsigned char, last)
 		__field(unsigned char, guessed)
-		__field(unsigned int, lookups)
-		__field(unsigned int, caller_lookups)
 	),
 
 	TP_fast_assign(

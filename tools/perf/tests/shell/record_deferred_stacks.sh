@@ -194,7 +194,8 @@ test_arguments() {
 
 	# The last one is deferred all the same, and a number has its effect.
 	if ! attributes | grep -q 'defer_callchain: 1' ||
-	   ! record_true fp,2 || ! attributes | grep -q 'sample_max_stack: 2'
+	   ! record_true fp,2 || ! attributes | grep -q 'sample_max_stack: 2' ||
+	   ! record_true fp,3abc || ! attributes | grep -q 'sample_max_stack: 3'
 	then
 		attributes
 		failed "Arguments of --call-graph fp" "wrong attributes"

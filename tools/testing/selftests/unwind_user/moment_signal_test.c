@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples inside signal delivery and rt_sigreturn() have the stack of before, or
- * none: both replace the user registers before the return to user space.
+ * Samples inside signal delivery and rt_sigreturn() have the stack of before: both
+ * replace the user registers before the return to user space.
  */
 #include "kselftest_harness.h"
 
@@ -108,14 +108,14 @@ static void signal_far_ready(void)
 	kill_self();
 }
 
-/* Between both stacks there is none. */
+/* The signal's frame is being written. */
 TEST_F(moment, inside_signal_delivery)
 {
 	ASSERT_TRUE(start(self, signal_far_ready));
 	ASSERT_EQ(0, event_open(&self->one, "exceptions/page_fault_kernel", self->tid, -1));
 	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
-	EXPECT_LE(1, samples_without_stack(&self->one));
+	EXPECT_LE(1, samples_with_stack(&self->one));
 }
 
 /*
@@ -204,6 +204,53 @@ TEST_F(moment, after_signal_return_to_kernel)
 	EXPECT_EQ(PERF_RECORD_SAMPLE, all[0].type);
 	EXPECT_EQ(all[0].cookie, all[1].cookie);
 	EXPECT_EQ(0, all[1].frames);
+}
+
+static void signals_ready(void)
+{
+	take_signal(on_signal, 0);
+	for (;;) {
+		child_ready();
+		for (int i = 0; i < 100; i++)
+			known_syscall(__NR_kill, getpid(), SIGUSR1);
+	}
+}
+
+/*
+ * At any place in the kernel, a sample has a stack. Only where a kernel entry ends and
+ * the next begins, it has none: for a few instructions.
+ */
+TEST_F_TIMEOUT(moment, signals_by_clock, 300)
+{
+	static struct record all[RING_SIZE / 64];
+	unsigned int samples = 0, delivered = 0, returning = 0, without = 0;
+
+	ASSERT_TRUE(start(self, signals_ready));
+	ASSERT_EQ(0, event_open(&self->one, NULL, self->tid, -1));
+	while (samples < 1000 || !delivered || !returning) {
+		int n;
+
+		ASSERT_TRUE(child_go());
+		ASSERT_TRUE(child_tid(&self->tid));
+		n = records(&self->one, all, ARRAY_SIZE(all));
+		ASSERT_LE(0, n);
+		for (int i = 0; i < n; i++) {
+			if (all[i].type == PERF_RECORD_SAMPLE) {
+				samples++;
+				without += !all[i].cookie;
+			} else if (all[i].right) {
+				delivered++;
+			} else if (all[i].frames == 4 &&
+				   is_known_stack_at(&all[i].ips[1], 3, known_ip)) {
+				returning++;
+			}
+		}
+	}
+	EXPECT_EQ(0, kill(self->pid, SIGKILL));
+	EXPECT_EQ(SIGKILL, end(self));
+	ksft_print_msg("%u samples, %u without a stack; stacks: %u of kill(), %u of a restorer\n",
+		       samples, without, delivered, returning);
+	EXPECT_GE(samples / 100, without);
 }
 
 TEST_HARNESS_MAIN

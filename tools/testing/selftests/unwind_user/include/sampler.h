@@ -171,7 +171,7 @@ const char *sampler_chain(struct sampler *sampler, struct chain *chain);
  * @look: judges a stack
  * @arg: an argument of @look
  *
- * A sample without a stack, as one in signal delivery, is not counted.
+ * A sample without a stack, as one between two kernel entries, is not counted.
  *
  * Return: how many samples have a stack that @look found good; -1 if it found one bad, if
  * a stack is missing, or if records were lost
