@@ -57,6 +57,7 @@ part_tables() {
 
 # The library for JIT compilers: the tables that it writes, read by others.
 part_jit() {
+	check "unwind-register: test" enter make -s -C "$TOP/tools/unwind-register" "O=$BUILD/unwind-register" test
 	check "unwind-jit: rustfmt" in_crates -C tools/unwind-jit/crate fmt --check
 	check "unwind-jit: clippy" in_crates -C tools/unwind-jit/crate clippy --all-targets -- -D warnings
 	PROPTEST_RNG_SEED=1 check "unwind-jit: tests" in_crates -C tools/unwind-jit/crate test
@@ -69,7 +70,7 @@ unwind_tables() { # TARGET-OF-MAKE
 	enter make -C "$TOP/tools/unwind-tables" "OUTPUT=$BUILD/unwind-tables" V=1 "$1"
 }
 
-# It prints SKIP for a reader that is not installed.
+# It prints SKIP for a reader that is not installed, and for a file without .eh_frame.
 all_readers_agree() {
 	enter "$WORKBENCH/readers/agree" | tee "$BUILD/check/agree.log" &&
 		! grep -n SKIP "$BUILD/check/agree.log"
@@ -174,7 +175,7 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 	local guest=("$WORKBENCH/check/guest") levels=
 
 	[ "$1" != debug ] || levels=no5lvl
-	[ "$1" != kcsan ] || guest=("$WORKBENCH/check/kcsan" "${guest[@]}")
+	[ "$1" != kcsan ] || guest=("$WORKBENCH/check/kcsan" "$(kernel_dir kcsan)" "${guest[@]}")
 	# Those of the last run do not count.
 	rm -rf "$OUT/selftests-$1" "$logs/selftests-$1.console"
 	enter "$WORKBENCH/vm/boot" --timeout "$2" \

@@ -78,15 +78,12 @@ pub struct Report {
 }
 
 /// Compares all readers in a file.
-pub fn compare(path: &Path, tool_path: Option<&Path>, progress: &ProgressBar) -> Result<Report> {
+pub fn compare(path: &Path, tool_path: &Path, progress: &ProgressBar) -> Result<Report> {
     let file = File::read(path)?;
     let (bytes, base) = (&*file.sframe.bytes, file.sframe.address);
     let ours = ours::Table::new(bytes, base)?;
     let listed = ours.functions()?;
-    let dwarf = match tool_path {
-        Some(tool) => dwarf::check(tool, path).context("comparison with .eh_frame")?,
-        None => None,
-    };
+    let dwarf = dwarf::check(tool_path, path).context("comparison with .eh_frame")?;
     let mut report = Report {
         abi: ours.abi,
         functions: listed.len() as u64,

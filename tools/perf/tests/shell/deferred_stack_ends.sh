@@ -47,6 +47,7 @@ late
 9 - 400010 7f0000000010
 11 - 400010
 0 - 400010
+0 -
 lost
 exit
 1 - 400010 400020
@@ -84,6 +85,7 @@ cat > "${dir}/expected" << EOF
 2 frames [stack ends: unsupported rule in libfoo.so]
 1 frames [stack ends: unknown reason 11]
 1 frames
+0 frames [stack ends: user part missing]
 1 frames [stack ends: user part missing]
 2 frames
 1 frames [stack ends: user part missing]
@@ -96,24 +98,24 @@ perf script -i - -F comm,ip,sym,dso < "${perfdata}" 2> /dev/null | awk '
 
 cat > "${dir}/expected" << EOF
 Deferred stacks:
-                         samples:         20  (100.0%)
-                        complete:          3  ( 15.0%)
-               complete, guessed:          1  (  5.0%)
-                  no information:          4  ( 20.0%)
-               unreadable memory:          1  (  5.0%)
-                 malformed table:          1  (  5.0%)
-                       bad frame:          2  ( 10.0%)
-                 too many frames:          1  (  5.0%)
-                   too much work:          1  (  5.0%)
-              32-bit or x32 code:          1  (  5.0%)
-                unsupported rule:          1  (  5.0%)
-               unknown reason 11:          1  (  5.0%)
-               user part missing:          2  ( 10.0%)
-                        not said:          1  (  5.0%)
-                         guessed:          2  ( 10.0%)
-               ends in libfoo.so:          6  ( 30.0%)
-                    ends in prog:          2  ( 10.0%)
-               ends in [unknown]:          1  (  5.0%)
+                         samples:         21  (100.0%)
+                        complete:          3  ( 14.3%)
+               complete, guessed:          1  (  4.8%)
+                  no information:          4  ( 19.0%)
+               unreadable memory:          1  (  4.8%)
+                 malformed table:          1  (  4.8%)
+                       bad frame:          2  (  9.5%)
+                 too many frames:          1  (  4.8%)
+                   too much work:          1  (  4.8%)
+              32-bit or x32 code:          1  (  4.8%)
+                unsupported rule:          1  (  4.8%)
+               unknown reason 11:          1  (  4.8%)
+               user part missing:          3  ( 14.3%)
+                        not said:          1  (  4.8%)
+                         guessed:          2  (  9.5%)
+               ends in libfoo.so:          6  ( 28.6%)
+                    ends in prog:          2  (  9.5%)
+               ends in [unknown]:          1  (  4.8%)
 EOF
 perf report -i - --stats --stdio < "${perfdata}" 2> /dev/null |
 	sed -n '/^Deferred stacks:$/,$p' |
@@ -130,8 +132,8 @@ cat > "${dir}/expected" << EOF
 1 unreadable memory
 1 unsupported rule
 2 bad frame
-2 user part missing
 3 complete
+3 user part missing
 4 no information
 EOF
 perf report -i - --stdio -q --no-children -g none -F sample,stack_end < "${perfdata}" \
@@ -152,8 +154,8 @@ filtered() {
 	fi
 }
 
-for wanted in complete:3 complete-guessed:1 no-info:4 fault,malformed:2 incomplete:15 \
-	missing:2 unknown:1 reason-11:1 reason-12:0
+for wanted in complete:3 complete-guessed:1 no-info:4 fault,malformed:2 incomplete:16 \
+	missing:3 unknown:1 reason-11:1 reason-12:0
 do
 	echo "${wanted#*:}" > "${dir}/expected"
 	filtered "${wanted%:*}" | expect "Filter by ${wanted%:*}" "${dir}/expected"
@@ -201,6 +203,7 @@ cat > "${dir}/expected" << EOF
 1 [end: unknown reason 11]
 1 [end: unreadable memory]
 1 [end: unsupported rule]
+1 [end: user part missing]
 2 [end: bad frame]
 2 [end: no information]
 3 [end: complete]

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -264,7 +265,7 @@ TEST_F(discover, unreadable_header)
 	EXPECT_WALK(LEAF_FOUND, text);
 }
 
-/* Let nobody answer for a page of the object; returns 0 or a negative errno. */
+/* Let nobody answer for a page of the object; returns what tells of faults, or -errno. */
 static int never_comes(struct object *object, int page)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -272,12 +273,12 @@ static int never_comes(struct object *object, int page)
 		.range = { .start = (unsigned long)object->base + page * PAGE, .len = PAGE },
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &missing) ||
 	    fallocate(object->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page * PAGE, PAGE))
 		return -errno;
-	return 0;
+	return fd;
 }
 
 static struct object *waits_for;
@@ -292,14 +293,19 @@ static void *waiter(void *unused)
 	_exit(2);
 }
 
-static int wait_for_page(struct object *object, int page, int tell)
+static int wait_for_page(struct object *object, int page, int tell, bool killed)
 {
+	struct pollfd fault = { .events = POLLIN };
 	pthread_t thread;
 
 	waits_for = object;
-	if (object_make(object) || never_comes(object, page))
+	if (object_make(object))
 		return 3;
-	if (pthread_create(&thread, NULL, waiter, NULL) || usleep(300000))
+	fault.fd = never_comes(object, page);
+	if (fault.fd < 0)
+		return 3;
+	if (pthread_create(&thread, NULL, waiter, NULL) ||
+	    poll(&fault, 1, 20000) != 1 || fault.revents != POLLIN)
 		return 4;
 	/* It waits, with nothing held: others map, and read what is known. */
 	for (int i = 0; i < 100; i++) {
@@ -310,6 +316,8 @@ static int wait_for_page(struct object *object, int page, int tell)
 	}
 	if (write(tell, "", 1) != 1)
 		return 6;
+	if (!killed)
+		alarm(1);
 	pause();
 	return 7;
 }
@@ -329,11 +337,8 @@ TEST_F_TIMEOUT(discover, what_never_comes_holds_up_one_thread, 60)
 
 			ASSERT_EQ(0, pipe(tell));
 			pid = fork();
-			if (!pid) {
-				if (!killed)
-					alarm(2);
-				_exit(wait_for_page(&self->object, page, tell[1]));
-			}
+			if (!pid)
+				_exit(wait_for_page(&self->object, page, tell[1], killed));
 			close(tell[1]);
 			EXPECT_EQ(1, read(tell[0], &byte, 1));
 			close(tell[0]);

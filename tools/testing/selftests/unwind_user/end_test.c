@@ -26,10 +26,62 @@
 
 #define CHAIN	(self->synth.chain)
 
+/* What was counted of something on all CPUs, or -1 if that is not in the file. */
+static long counted(const char *what)
+{
+	FILE *file = fopen(COUNTERS, "re");
+	long number, found = -1;
+	char line[128], name[32], more[2];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		/* A line has a name and a number, and nothing else. */
+		if (sscanf(line, "%31s %ld %1s", name, &number, more) == 2 && !strcmp(name, what))
+			found = number;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static const char * const end_names[] = {
+	[PERF_CALLCHAIN_END_COMPLETE] = "complete",
+	[PERF_CALLCHAIN_END_NO_INFO] = "no-information",
+	[PERF_CALLCHAIN_END_FAULT] = "fault",
+	[PERF_CALLCHAIN_END_MALFORMED] = "malformed",
+	[PERF_CALLCHAIN_END_BAD_FRAME] = "bad-frame",
+	[PERF_CALLCHAIN_END_DEPTH] = "depth",
+	[PERF_CALLCHAIN_END_BUDGET] = "budget",
+	[PERF_CALLCHAIN_END_UNSUPPORTED] = "unsupported",
+	[PERF_CALLCHAIN_END_RULE] = "rule",
+};
+
+static long before[ARRAY_SIZE(end_names)];
+
+/* When the program starts: each test is a child of its own. */
+static void __attribute__((constructor)) count_before(void)
+{
+	for (unsigned int i = PERF_CALLCHAIN_END_COMPLETE; i < ARRAY_SIZE(end_names); i++)
+		before[i] = counted(end_names[i]);
+}
+
+/*
+ * Whether a stack that ended so was counted, since this was last asked. If there are no
+ * counters, the tests of counters are skipped, and this says that it was.
+ */
+static bool was_counted(enum perf_callchain_end end)
+{
+	long number = counted(end_names[end]);
+	bool more = number < 0 || number > before[end];
+
+	before[end] = number;
+	return more;
+}
+
 /* How the stack ends of which the callers were looked at last. */
 #define EXPECT_END(how, by_frame_pointer) do {				\
 	EXPECT_EQ(PERF_CALLCHAIN_END_##how, CHAIN.end);			\
 	EXPECT_EQ(by_frame_pointer, CHAIN.guessed);			\
+	EXPECT_TRUE(was_counted(PERF_CALLCHAIN_END_##how));		\
 } while (0)
 
 /* --- Complete --- */
@@ -305,23 +357,6 @@ TEST_F(synth, unsupported)
 }
 
 /* --- What administrators see --- */
-
-/* What was counted of something on all CPUs, or -1 if that is not in the file. */
-static long counted(const char *what)
-{
-	FILE *file = fopen(COUNTERS, "re");
-	long number, found = -1;
-	char line[128], name[32], more[2];
-
-	while (file && fgets(line, sizeof(line), file)) {
-		/* A line has a name and a number, and nothing else. */
-		if (sscanf(line, "%31s %ld %1s", name, &number, more) == 2 && !strcmp(name, what))
-			found = number;
-	}
-	if (file)
-		fclose(file);
-	return found;
-}
 
 TEST_F(synth, counters)
 {

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "object.h"
 #include "tables.h"
 #include "synth.h"
 #include "hostile.h"
@@ -27,6 +28,9 @@
 
 /* What perf shows of a stack at most is not more than this. */
 #define MOST_FRAMES	510
+/* For so many texts of a stack a table is looked for, and so many reads may wait. */
+#define DISCOVERIES	8
+#define WAITS		16
 /* How long others may be kept waiting, on a slow machine. */
 #define PATIENCE	60
 
@@ -104,6 +108,68 @@ TEST_F(hostile, as_many_frames_as_there_can_be)
 		for (unsigned int i = 1; i < self->synth.chain.nr; i++)
 			EXPECT_EQ(hostile_frame(&self->synth, i - 1), self->synth.chain.ips[i]);
 	}
+}
+
+/*
+ * A stack that leads through the texts of many objects, up to where it is known to end.
+ * Each of them takes one word.
+ */
+static struct object objects[20];
+
+static int make_objects(struct synth *synth)
+{
+	unsigned long *words = (unsigned long *)synth->frame.regs.sp;
+	int error = 0;
+
+	synth_rule(synth, BY_SP(8));
+	synth_rule(synth, OUTERMOST);
+	for (unsigned int i = 0; i < ARRAY_SIZE(objects) && !error; i++) {
+		objects[i] = object_good();
+		error = object_make(&objects[i]);
+		*words++ = (unsigned long)object_text(&objects[i]) + RETURN_OFFSET;
+	}
+	*words = synth_return(synth, 1);
+	return error;
+}
+
+/* A walk looks for the tables of a few texts only. The next one finds more. */
+TEST_F(hostile, many_texts_without_a_table_yet)
+{
+	const struct chain *chain = &self->synth.chain;
+
+	ASSERT_EQ(0, make_objects(&self->synth));
+	for (unsigned int known = DISCOVERIES; known < ARRAY_SIZE(objects); known += DISCOVERIES) {
+		EXPECT_EQ(NULL, synth_sample(&self->synth));
+		/* The text that is not looked at is the last frame. */
+		EXPECT_EQ(1 + known + 1, chain->nr);
+		EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, chain->end);
+	}
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(1 + ARRAY_SIZE(objects) + 1, chain->nr);
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, chain->end);
+	EXPECT_EQ(RETURN(1), chain->ips[chain->nr - 1]);
+}
+
+/* A few reads may wait for a page that is not there. The next walk finds it. */
+TEST_F(hostile, many_tables_that_are_not_in_memory)
+{
+	const struct chain *chain = &self->synth.chain;
+
+	ASSERT_EQ(0, make_objects(&self->synth));
+	for (unsigned int i = 0; i < ARRAY_SIZE(objects); i += DISCOVERIES)
+		EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, chain->end);
+
+	/* Without a table, the frame pointer is tried, and leads nowhere. */
+	REGS.bp = 1;
+	for (unsigned int i = 0; i < ARRAY_SIZE(objects); i++)
+		ASSERT_EQ(0, madvise(objects[i].base + OBJECT_TABLE * PAGE, PAGE, MADV_DONTNEED));
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(1 + WAITS + 1, chain->nr);
+	EXPECT_EQ(PERF_CALLCHAIN_END_FAULT, chain->end);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(1 + ARRAY_SIZE(objects) + 1, chain->nr);
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, chain->end);
 }
 
 /* --- Circles --- */

@@ -287,7 +287,8 @@ static void compile_until(struct compiler *compiler, time_t end)
 {
 	const unsigned char *last = compiler->code + CODE_SIZE - 2 * JIT_MAX_DEPTH * JIT_MAX_BYTES;
 
-	while (time(NULL) < end && !compiler->error) {
+	/* However slow this is, all memory must have been used once. */
+	while (!compiler->error && (time(NULL) < end || !compiler->flushed)) {
 		bool idle = true;
 
 		for (int i = 0; i < THREADS && !compiler->error; i++) {

@@ -74,7 +74,6 @@ TEST_F(synth, other_memory)
 	EXPECT_CALLERS(RETURN(1));
 }
 
-/* Kernel addresses and none at all are no stack either. */
 /* Two frames of a stack above, and another one of this. */
 static void write_other_frames(struct synth *synth, unsigned long *own, unsigned long *other)
 {
@@ -245,6 +244,7 @@ TEST_F(synth, stack_in_two_mappings)
 	close(fd);
 }
 
+/* Kernel addresses and none at all are no stack either. */
 TEST_F(synth, bad_stack_pointer)
 {
 	static const unsigned long none[] = { 0, 8, 0x1000, -8UL, -0x1000UL, 1UL << 63, 1UL << 47 };

@@ -17,8 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tables.h"
+#include "object.h"
 #include "program.h"
+#include "tables.h"
 
 #define INSTANCE	"/sys/kernel/tracing/instances/unwind_user_test"
 
@@ -27,7 +28,6 @@
 FIXTURE(trace) {
 	struct layout layout;
 	struct unwind_table good;
-	bool instance;
 };
 
 FIXTURE_SETUP(trace)
@@ -36,7 +36,6 @@ FIXTURE_SETUP(trace)
 		SKIP(return, NO_TABLES);
 	if (mkdir(INSTANCE, 0700) && errno != EEXIST)
 		SKIP(return, "cannot make an instance of tracefs: errno %d", errno);
-	self->instance = true;
 	ASSERT_EQ(0, write_string(INSTANCE "/events/unwind_tables/enable", "1"));
 	ASSERT_EQ(0, layout_make(&self->layout));
 	self->good = self->layout.good;
@@ -140,6 +139,37 @@ TEST_F(trace, disable)
 	/* Once, however often it is sampled. */
 	EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, self->layout.text));
 	EXPECT_EQ(1, traced("disable", said(&self->good, what)));
+}
+
+/* A walk says once what it has found, or that there is nothing. */
+TEST_F(trace, discovery)
+{
+	struct object object = object_good();
+	struct unwind_table found;
+	struct sampler sampler;
+	char absent[96];
+	int error;
+
+	error = sampler_open(&sampler);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, error);
+	ASSERT_EQ(0, error);
+	ASSERT_EQ(0, object_make(&object));
+	found = object_ranges(&object);
+	snprintf(absent, sizeof(absent), "text=%llx-%llx reason=no-header", found.text_start,
+		 found.text_end);
+	for (int again = 0; again < 2; again++)
+		EXPECT_EQ(LEAF_FOUND, call_leaf(&sampler, object_text(&object)));
+	EXPECT_EQ(1, traced("register", said(&found, "format=sframe by=discovery")));
+	EXPECT_EQ(0, traced("absent", absent));
+
+	/* All of it goes. What is mapped again begins without its header. */
+	ASSERT_EQ(0, object_map_again(&object));
+	ASSERT_EQ(0, munmap(object.base, PAGE));
+	for (int again = 0; again < 2; again++)
+		EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, object_text(&object)));
+	EXPECT_EQ(1, traced("drop", said(&found, "format=sframe by=discovery")));
+	EXPECT_EQ(1, traced("absent", absent));
 }
 
 TEST_F(trace, exec)

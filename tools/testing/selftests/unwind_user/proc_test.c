@@ -183,7 +183,8 @@ TEST_F(proc, reads_during_changes)
 	ASSERT_EQ(0, munmap(self->layout.table, PAGE));
 	for (n = 0; fgets(line, sizeof(line), file); n++)
 		;
-	EXPECT_GT(LINES / 4, n);
+	/* What was read ahead, at most. */
+	EXPECT_GT(LINES / 8, n);
 	fclose(file);
 }
 

@@ -72,19 +72,25 @@ struct worker {
 	pthread_t thread;
 	unsigned int seed;
 	unsigned long rounds;
+	/* How often a call failed for want of memory, or by a fault. */
+	unsigned long faulted;
 	const char *error;
 	struct sampler sampler;
 	unsigned long sampled;
 };
 
-static bool one_of(const struct worker *worker, int ret, int a, int b, int c)
+static bool one_of(struct worker *worker, int ret, int a, int b, int c)
 {
-	return ret == a || ret == b || ret == c ||
-	       (worker->faults && (ret == -ENOMEM || ret == -EFAULT));
+	if (ret == a || ret == b || ret == c)
+		return true;
+	if (!worker->faults || (ret != -ENOMEM && ret != -EFAULT))
+		return false;
+	worker->faulted++;
+	return true;
 }
 
 /* A system call of the worker's has failed: NULL, or what. */
-static const char *failed(const struct worker *worker, const char *call)
+static const char *failed(struct worker *worker, const char *call)
 {
 	return one_of(worker, -errno, 0, 0, 0) ? NULL : call;
 }
@@ -321,6 +327,7 @@ TEST_F_TIMEOUT(race, all_at_once, 3600)
 {
 	struct sampler sampler;
 	struct timespec end;
+	unsigned long faulted = 0;
 	unsigned int i;
 	int error;
 
@@ -358,11 +365,16 @@ TEST_F_TIMEOUT(race, all_at_once, 3600)
 		       worker->faults ? " with faults" : "", worker->rounds, worker->sampled);
 		EXPECT_EQ(NULL, worker->error) TH_LOG("%s: %s", worker->name, worker->error);
 		EXPECT_LT(0, worker->rounds);
+		faulted += worker->faulted;
 		/* One in a hundred fails, of the few things that a sample needs. */
 		if (worker->round == round_sample)
 			EXPECT_LE(worker->faults ? worker->rounds / 4 : worker->rounds,
 				  worker->sampled);
 	}
+
+	TH_LOG("%lu calls failed by a fault", faulted);
+	if (self->faults)
+		EXPECT_LT(0, faulted);
 
 	for (i = 0; i < PART_PAGES; i++)
 		do_unregister(&race.ranges[i]);
@@ -433,7 +445,7 @@ static bool both_wait(int uffd)
 	struct uffd_msg message;
 
 	for (int i = 0; i < 2; i++) {
-		if (poll(&event, 1, PATIENCE * 1000) != 1 ||
+		if (poll(&event, 1, PATIENCE * 1000) != 1 || event.revents != POLLIN ||
 		    read(uffd, &message, sizeof(message)) != sizeof(message) ||
 		    message.event != UFFD_EVENT_PAGEFAULT)
 			return false;
@@ -463,7 +475,7 @@ TEST_F_TIMEOUT(race, one_verdict, 3600)
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
-	uffd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	if (uffd < 0)
 		SKIP(return, "no userfaultfd; see config");
 	events = count_event("unwind_tables/unwind_tables_disable");

@@ -277,8 +277,12 @@ static int walk_by_clock(const void *arg)
 		return false;
 	}
 	while (samples < CLOCK_SAMPLES && more >= 0) {
+		const unsigned long *head = (void *)&clock.page->data_head;
+		unsigned long full = *head + RING_SIZE / 2;
+
+		/* A slow machine takes many samples in each call: stop before any is lost. */
 		__nolibc_syscall3(__NR_ioctl, clock.fd, PERF_EVENT_IOC_ENABLE, 0);
-		for (int i = 0; i < 10; i++) {
+		for (int i = 0; i < 10 && __atomic_load_n(head, __ATOMIC_RELAXED) < full; i++) {
 			nest = nested;
 			chain_call(walk->scenario.chain, walk->scenario.depth);
 		}

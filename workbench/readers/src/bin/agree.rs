@@ -23,7 +23,7 @@ struct Arguments {
     list: Option<PathBuf>,
     /// The tool that compares rows with .eh_frame
     #[arg(long = "tool")]
-    tool_path: Option<PathBuf>,
+    tool_path: PathBuf,
     files: Vec<PathBuf>,
 }
 
@@ -71,10 +71,10 @@ fn progress(inputs: &[Input]) -> Result<ProgressBar> {
     Ok(ProgressBar::new(addresses).with_style(style))
 }
 
-fn line(name: &str, report: &Report, has_tool_path: bool) -> Vec<String> {
+fn line(name: &str, report: &Report) -> Vec<String> {
     let pcs = |agreement: &Agreement| format!("{} / {}", agreement.equal, agreement.known_total());
-    let missing = if has_tool_path { "no .eh_frame" } else { "SKIP" };
-    let dwarf = report.dwarf.as_ref().map_or(missing.into(), |dwarf| {
+    let none = "SKIP: no .eh_frame";
+    let dwarf = report.dwarf.as_ref().map_or(none.into(), |dwarf| {
         let known: Vec<String> =
             dwarf.known.iter().map(|(name, count)| format!("{name}: {count}")).collect();
         format!(
@@ -113,14 +113,13 @@ fn print_known<'a>(
 fn run() -> Result<u64> {
     let arguments = Arguments::parse();
     let inputs = inputs(&arguments)?;
-    let tool = arguments.tool_path.as_deref();
     let progress = progress(&inputs)?;
     let mut reports = Vec::new();
     let mut unexplained = 0;
 
     for input in inputs {
         progress.set_message(input.name.clone());
-        let report = agree::compare(&input.path, tool, &progress)
+        let report = agree::compare(&input.path, &arguments.tool_path, &progress)
             .with_context(|| input.path.display().to_string())?;
         progress.suspend(|| {
             for text in &report.unexplained.first {
@@ -144,15 +143,11 @@ fn run() -> Result<u64> {
         "DWARF places equal / known",
     ];
     let mut lines = vec![titles.map(String::from).to_vec()];
-    let has_tool_path = arguments.tool_path.is_some();
-    lines.extend(reports.iter().map(|(name, report)| line(name, report, has_tool_path)));
+    lines.extend(reports.iter().map(|(name, report)| line(name, report)));
     print!("{}", table::format(&lines, 2));
     let reports = reports.iter().map(|(_, report)| report);
     print_known("libsframe", LIBSFRAME, reports.clone().map(|report| &report.libsframe));
     print_known("simple-frame-rs", SIMPLE_FRAME, reports.map(|report| &report.simple_frame));
-    if tool.is_none() {
-        println!("SKIP: comparison with DWARF: --tool does not name the tool for it");
-    }
     Ok(unexplained)
 }
 

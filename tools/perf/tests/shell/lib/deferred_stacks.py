@@ -77,7 +77,7 @@ for line in sys.stdin:
         write_sample(cookie, 0x400000)
         continue
     ips = [int(ip, 16) for ip in line[2:]]
-    write_sample(cookie, ips[0])
+    write_sample(cookie, ips[0] if ips else 0x400000)
     if exits:
         # The process and its parent, the thread and its parent.
         write_with_id(EXIT, 0, struct.pack("=IIIIQ", PID, 1, PID, 1, time + 1000))

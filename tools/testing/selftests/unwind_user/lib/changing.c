@@ -56,8 +56,8 @@ const char *changing_sample(struct changing *changing)
 	changing->stop = false;
 	if (pthread_create(&thread, NULL, changing_write, changing))
 		return "no thread";
-	/* However slow this is, some must have been hit. */
-	while (!error && (time(NULL) < end || changing->samples < 100)) {
+	/* However slow this is, some must have been hit, and some not. */
+	while (!error && (time(NULL) < end || changing->samples < 100 || !changing->whole)) {
 		error = synth_sample(synth) ?: changing_judge(synth, changing->frames);
 		changing->whole += synth->chain.nr == changing->frames;
 		if (changing->samples++ % 4 == 0)

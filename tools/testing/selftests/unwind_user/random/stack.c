@@ -289,7 +289,13 @@ void act_late(void)
 		if (part == STACK)
 			walker = !pthread_create(&thread, NULL, walk_late,
 						 (void *)missing.range.start);
-		poll(&event, 1, 100);
+		/* A thread that is slow to start is waited for, but not one that has ended. */
+		for (int i = 0; i < 20 && !poll(&event, 1, 100); i++) {
+			if (walker)
+				walker = pthread_tryjoin_np(thread, NULL);
+			if (!walker)
+				break;
+		}
 		while (read(fd, &message, sizeof(message)) == sizeof(message)) {
 			waited = true;
 			pause_a_while(10000);

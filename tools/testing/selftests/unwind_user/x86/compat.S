@@ -14,7 +14,7 @@
 /* Of <linux/prctl.h>, which is not for assembly, and <linux/unwind_tables.h>. */
 #define PR_UNWIND_TABLES		82
 #define PR_UNWIND_TABLES_ENUMERATE	3
-#define UNWIND_TABLE_SIZE_VER0		64
+#define UNWIND_TABLE_SIZE_VER0		56
 
 #ifdef __x86_64__
 #define REG(name)	%r##name
