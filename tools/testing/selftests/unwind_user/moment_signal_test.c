@@ -216,41 +216,80 @@ static void signals_ready(void)
 	}
 }
 
+/* The cookies of samples, and of stacks. */
+static struct {
+	unsigned long all[4096];
+	unsigned int nr;
+} sampled, taken;
+
+/* How often a cookie is that of a stack. */
+static unsigned int stacks_of(unsigned long cookie)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < taken.nr; i++)
+		n += taken.all[i] == cookie;
+	return n;
+}
+
+/* What stacks were taken in. */
+struct places {
+	unsigned int kill, restorer, start;
+};
+
+/* Look at all records; returns whether that was possible. */
+static bool look(struct sampler *sampler, struct places *places)
+{
+	static struct record all[RING_SIZE / 64];
+	int n = records(sampler, all, ARRAY_SIZE(all));
+
+	for (int i = 0; i < n; i++) {
+		if (sampled.nr == ARRAY_SIZE(sampled.all) || taken.nr == ARRAY_SIZE(taken.all))
+			return false;
+		if (all[i].type == PERF_RECORD_SAMPLE) {
+			sampled.all[sampled.nr++] = all[i].cookie;
+			continue;
+		}
+		taken.all[taken.nr++] = all[i].cookie;
+		places->kill += all[i].right;
+		places->restorer += all[i].frames == 4 &&
+				    is_known_stack_at(&all[i].ips[1], 3, known_ip);
+		places->start += all[i].ip == (unsigned long)on_signal;
+	}
+	return n >= 0;
+}
+
 /*
  * At any place in the kernel, a sample has a stack. Only where a kernel entry ends and
  * the next begins, it has none: for a few instructions.
  */
 TEST_F_TIMEOUT(moment, signals_by_clock, 300)
 {
-	static struct record all[RING_SIZE / 64];
-	unsigned int samples = 0, delivered = 0, returning = 0, without = 0;
+	struct places places = {};
+	unsigned int without = 0;
 
 	ASSERT_TRUE(start(self, signals_ready));
 	ASSERT_EQ(0, event_open(&self->one, NULL, self->tid, -1));
-	while (samples < 1000 || !delivered || !returning) {
-		int n;
-
+	while (sampled.nr < 1000 || !places.kill || !places.restorer) {
 		ASSERT_TRUE(child_go());
 		ASSERT_TRUE(child_tid(&self->tid));
-		n = records(&self->one, all, ARRAY_SIZE(all));
-		ASSERT_LE(0, n);
-		for (int i = 0; i < n; i++) {
-			if (all[i].type == PERF_RECORD_SAMPLE) {
-				samples++;
-				without += !all[i].cookie;
-			} else if (all[i].right) {
-				delivered++;
-			} else if (all[i].frames == 4 &&
-				   is_known_stack_at(&all[i].ips[1], 3, known_ip)) {
-				returning++;
-			}
-		}
+		ASSERT_TRUE(look(&self->one, &places));
 	}
 	EXPECT_EQ(0, kill(self->pid, SIGKILL));
 	EXPECT_EQ(SIGKILL, end(self));
-	ksft_print_msg("%u samples, %u without a stack; stacks: %u of kill(), %u of a restorer\n",
-		       samples, without, delivered, returning);
-	EXPECT_GE(samples / 100, without);
+	ASSERT_TRUE(look(&self->one, &places));
+
+	for (unsigned int i = 0; i < sampled.nr; i++) {
+		without += !sampled.all[i];
+		if (sampled.all[i])
+			EXPECT_EQ(1, stacks_of(sampled.all[i]));
+	}
+	ksft_print_msg("%u samples, %u without a stack\n", sampled.nr, without);
+	ksft_print_msg("%u stacks: %u of kill(), %u of a restorer, %u of a handler's start\n",
+		       taken.nr, places.kill, places.restorer, places.start);
+	EXPECT_GE(sampled.nr / 100, without);
+	/* What is sampled in kill() does not show a handler that has not run yet. */
+	EXPECT_LT(places.start, places.kill);
 }
 
 TEST_HARNESS_MAIN

@@ -109,6 +109,10 @@ int records(struct sampler *sampler, struct record *all, int max)
 				record->ips[i] = ips[i];
 			record->tid = words[len / sizeof(*words) - 1] >> 32;
 			break;
+		case PERF_RECORD_THROTTLE:
+		case PERF_RECORD_UNTHROTTLE:
+			n--;
+			break;
 		default:
 			return -1;
 		}
