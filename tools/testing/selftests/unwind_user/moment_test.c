@@ -269,7 +269,7 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 {
 	enum { MAX = 20000, ENOUGH = 2000, SECONDS = 120 };
 	static struct record all[MAX];
-	int n = 0, inside = 0, with = 0, without = 0, lost = 0, bad = 0;
+	int n = 0, inside = 0, with = 0, without = 0, at_once = 0, lost = 0, bad = 0;
 	time_t until = time(NULL) + SECONDS;
 
 	ASSERT_TRUE(start(self, execute_often_ready));
@@ -300,6 +300,12 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 			without++;
 			continue;
 		}
+		/* Late in exit a chain is taken at once, and nothing is promised any more. */
+		if (!all[i].cookie) {
+			at_once++;
+			continue;
+		}
+		bad += at_once > 0;
 		stack = stack_of(&all[i], all, n);
 		if (!stack) {
 			lost++;
