@@ -326,6 +326,35 @@ TEST_F_TIMEOUT(moment, exec_at_any_moment, 240)
 	EXPECT_LT(0, without);
 }
 
+/* --- an event of a CPU --- */
+
+static void getppid_on_one_cpu(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		_exit(1);
+	child_ready();
+	known_syscall(__NR_getppid);
+	_exit(0);
+}
+
+/* It asks for no other record, as perf record does. */
+TEST_F(moment, event_of_a_cpu)
+{
+	char filter[32];
+
+	ASSERT_TRUE(start(self, getppid_on_one_cpu));
+	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_getppid", -1, 0));
+	snprintf(filter, sizeof(filter), "common_pid == %d", self->tid);
+	ASSERT_EQ(0, ioctl(self->one.fd, PERF_EVENT_IOC_SET_FILTER, filter));
+	ASSERT_TRUE(child_go());
+	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, samples_with_stack(&self->one));
+}
+
 /* --- exit --- */
 
 static void exit_group_ready(void)
