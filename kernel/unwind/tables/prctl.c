@@ -68,6 +68,7 @@ static long enumerate(struct mm_struct *mm, void __user *tables,
 		from = infos[0].text_end;
 		if (fatal_signal_pending(current))
 			return -EINTR;
+		cond_resched();
 		for (i = 0; i < nr; i++) {
 			if (infos[i].format == UNWIND_TABLE_ABSENT)
 				continue;
