@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -246,7 +245,6 @@ static void execute_often(void)
 
 static void execute_often_ready(void)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	child_ready();
 	execute_often();
 }

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "moment.h"
@@ -40,6 +41,8 @@ static inline bool start(struct _test_data_moment *self, void (*run)(void))
 {
 	self->pid = fork();
 	if (!self->pid) {
+		/* It may wait for a test that has failed. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		run();
 		_exit(1);
 	}
