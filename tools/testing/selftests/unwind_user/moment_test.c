@@ -339,7 +339,7 @@ static void getppid_on_one_cpu(void)
 	_exit(0);
 }
 
-/* It asks for no other record, as perf record does. */
+/* Unlike the events of perf record, it asks for no other kind of record. */
 TEST_F(moment, event_of_a_cpu)
 {
 	char filter[32];
