@@ -8,12 +8,12 @@
 WB     := workbench
 LOCKED := $(WB)/locked
 JOBS   ?= $(shell nproc)
-export JOBS COMMAND
+export JOBS COMMAND AGAIN
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run profile check check-host check-vm check-long check-base agree fuzz bench bench-host bench-limits \
-	bench-tables bench-waits package tree refresh series kernel shell rootfs clean clean-cache
+.PHONY: help run profile check check-quick check-host check-vm check-long check-base agree fuzz bench bench-host bench-limits \
+	bench-tables bench-waits results package tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
 	@echo 'Targets:'
@@ -31,6 +31,9 @@ help: ## list the targets
 # FUZZ_SECONDS= how long `fuzz' takes for each of its targets (default: 60)
 # RACE_SECONDS= how long tests provoke races, in `check' (default: 30)
 # RANDOM_SECONDS= how long tests run random operations, in `check' (default: 30)
+# AGAIN=        1: repeat also the checks that have passed with the same inputs
+# RAISE=        1: `bench-limits' also raises limits
+# PARTS=        the parts of `results' to measure (default: all); see workbench/results/run
 # JOBS=         the number of jobs of a build (default: one per processor)
 
 run: ## build everything, profile two programs in a virtual machine, and show the stacks
@@ -38,6 +41,9 @@ run: ## build everything, profile two programs in a virtual machine, and show th
 
 profile: ## draw a flame graph of a program of yours, run in a virtual machine: COMMAND='program argument...'
 	@$(LOCKED) $(WB)/demo/profile "$$COMMAND"
+
+check-quick: ## run what a change can break at once, on the edits in build/tree
+	@$(LOCKED) $(WB)/check/run quick
 
 check: ## run all regular tests: check-host and check-vm
 	@$(LOCKED) $(WB)/check/run host vm
@@ -48,7 +54,7 @@ check-host: ## run the tests that need no virtual machine
 check-vm: ## run the tests in a virtual machine
 	@$(LOCKED) $(WB)/check/run vm
 
-check-long: ## run the tests that take hours
+check-long: ## run the tests that take hours; a second run does not repeat what passed
 	@$(LOCKED) $(WB)/check/run long
 
 check-base: ## put the series on other kernels of Debian, and run its tests there
@@ -66,9 +72,12 @@ bench: ## measure the cost of a stack, and of the worst stack that a program can
 bench-tables: ## measure the cost of registrations, and the cost for a program that has none
 	@$(LOCKED) $(WB)/measure/bench lifetime
 
-bench-limits: ## measure all costs, and store them as the limits of `check'
+bench-limits: ## measure all costs, and lower the limits of `check' to them
 	@$(LOCKED) $(WB)/measure/bench --series
-	@$(LOCKED) $(WB)/measure/limits --write
+	@$(LOCKED) $(WB)/measure/limits --write $(if $(RAISE),--raise)
+
+results: ## measure all that README says, and write it into results/ and README
+	@$(LOCKED) $(WB)/results/run $(PARTS)
 
 bench-waits: ## count how often stacks of stock programs wait for a page of a table, or use a table at all
 	@$(LOCKED) $(WB)/measure/waits

@@ -40,11 +40,14 @@ PERF_BUILD=$BUILD/perf${KDIR_BASE:+-${kdir_id:0:8}}
 # The directory in which the selftests of the series are installed.
 SELFTESTS=$BUILD/selftests${KDIR_BASE:+-${kdir_id:0:8}}
 
+# What check/run has built in this run is ready, and is not built again: a directory, or the tree.
+ready() { [[ "${UNWIND_READY-}" == *":$1:"* ]]; }
+
 # Bring the kernel tree up to date, then restart the script inside the tool-chain root
 # file system: `tree_and_inside "$0" "$@"`. Inside, it does nothing.
 tree_and_inside() {
 	if [ -z "${UNWIND_INSIDE-}" ]; then
-		"$WORKBENCH/tree/assemble" --or-keep
+		ready "$TREE" || "$WORKBENCH/tree/assemble" --or-keep
 		exec "$WORKBENCH/rootfs/enter" "$@"
 	fi
 }
@@ -78,6 +81,19 @@ guest_frequency() {
 	else
 		echo 1000
 	fi
+}
+
+# The commit that is measured. It is dirty if the repository or the kernel tree has other edits
+# than results.
+commit_id() {
+	local id
+
+	id=$(git -C "$TOP" rev-parse --short=12 HEAD)
+	if [ -n "$(git -C "$TOP" status --porcelain -- ':!results' ':!README.md')$(git -C "$TREE" status --porcelain)" ] ||
+		! grep -q "\"$(git -C "$TREE" rev-parse HEAD)\"" "$TREE/.git/unwind.json"; then
+		id+=-dirty
+	fi
+	echo "$id"
 }
 
 have_rootfs() { [ -e "$ROOTFS/etc/os-release" ]; }

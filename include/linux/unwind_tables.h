@@ -58,8 +58,8 @@ struct unwind_table_info {
 #define UNWIND_TABLES_READ_ON		64
 
 /*
- * How many reads of a stack's tables may wait for memory, and for how many texts
- * of a stack a table is looked for. The next stack gets further.
+ * How many reads of a stack's tables may wait for memory, and of how many texts of a
+ * stack the program headers are read, to find a table. The next stack gets further.
  */
 #define UNWIND_TABLES_WAITS		16
 #define UNWIND_TABLES_DISCOVERIES	8
@@ -147,10 +147,15 @@ void unwind_tables_dropped(const struct unwind_table_info *info);
 void unwind_tables_discovered(const struct unwind_table_info *info);
 int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned int *waits);
 int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *object);
+int unwind_tables_find_headers(unsigned long ip, const struct unwind_tables_object *object,
+			       u64 offset, u64 len, unsigned long *start);
 int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part);
+int unwind_tables_find_records(unsigned long ip, unsigned long addr,
+			       struct unwind_tables_part *part);
 int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
 			      const struct unwind_tables_part *parts, unsigned int nr);
 void unwind_tables_unlock_mapped(void);
+bool unwind_tables_may_wait(void);
 
 /* Called here, and by C in kernel/unwind/tables/: */
 struct unwind_tables_entry *

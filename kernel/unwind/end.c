@@ -22,7 +22,8 @@ static DEFINE_PER_CPU(struct unwind_user_counts, unwind_user_counts);
 /**
  * unwind_user_ended - Take note of how a stack ended
  * @trace: The stack
- * @last:  How its last frame was found, UNWIND_USER_TYPE_NONE for the topmost
+ * @last:  How its last frame was found, UNWIND_USER_TYPE_NONE for the topmost; or how
+ *	   an address behind that was found that is no code
  *
  * Context: Process context.
  */

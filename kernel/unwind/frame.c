@@ -20,7 +20,7 @@ int unwind_user_register(const struct unwind_user_state *state, unsigned int reg
 		return 0;
 	case UNWIND_USER_FP:
 		*value = state->fp;
-		return 0;
+		return state->fp == UNWIND_USER_FP_UNKNOWN ? -ENOENT : 0;
 	}
 	if (state->topmost)
 		return arch_unwind_user_register(task_pt_regs(current), reg, value);
@@ -42,6 +42,8 @@ static int unwind_user_value(const struct unwind_user_state *state, u8 from, s32
 
 	if (from == UNWIND_USER_AT_CFA)
 		return unwind_user_read(state, cfa + off, value);
+	if (from == UNWIND_USER_UNKNOWN)
+		return -ENOENT;
 
 	ret = unwind_user_register(state, from & UNWIND_USER_REG_MASK, &base);
 	if (ret)
@@ -96,8 +98,14 @@ static int unwind_user_read_far(const struct unwind_user_state *state,
 		return -EINVAL;
 
 	ret = unwind_user_value(state, frame->ra_from, frame->ra_off, cfa, ra);
-	if (!ret && frame->fp_from != UNWIND_USER_UNCHANGED)
+	if (!ret && frame->fp_from != UNWIND_USER_UNCHANGED) {
 		ret = unwind_user_value(state, frame->fp_from, frame->fp_off, cfa, fp);
+		/* The stack ends only where a caller's rule needs it. */
+		if (ret == -ENOENT) {
+			*fp = UNWIND_USER_FP_UNKNOWN;
+			ret = 0;
+		}
+	}
 	/* Signal frames are known of 64-bit tasks only. */
 	if (ret || state->ws != sizeof(long) || unwind_user_read(state, cfa, above))
 		*above = 0;
@@ -116,7 +124,8 @@ static bool unwind_user_changes_stack(const struct unwind_user_frame *frame)
 
 /*
  * The caller's frame is in another mapping: a coroutine may have been called from
- * another stack there. If the other stack has a return address, go on in it.
+ * another stack there. If the other stack has a return address, go on in it. A guess
+ * waits for nothing: that memory may be swapped out.
  */
 static int
 unwind_user_read_across(struct unwind_user_state *state,
@@ -124,10 +133,15 @@ unwind_user_read_across(struct unwind_user_state *state,
 			unsigned long *ra, unsigned long *fp, unsigned long *above)
 {
 	const unsigned long start = state->stack_start, end = state->stack_end;
+	const bool guess = !unwind_user_changes_stack(frame);
 	int ret = -EINVAL;
 
 	if (state->stack_end && unwind_user_find_other_stack(state, cfa)) {
+		if (guess)
+			pagefault_disable();
 		ret = unwind_user_read_far(state, frame, cfa, ra, fp, above);
+		if (guess)
+			pagefault_enable();
 		if (!ret && !unwind_user_is_text(state, uprobe_return_address(*ra, cfa)))
 			ret = -EINVAL;
 	}
@@ -136,7 +150,7 @@ unwind_user_read_across(struct unwind_user_state *state,
 		state->stack_end = end;
 		return ret;
 	}
-	if (!unwind_user_changes_stack(frame))
+	if (guess)
 		state->guessed = true;
 	return 0;
 }
@@ -156,6 +170,8 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 	if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_SP)) {
 		cfa = state->sp + frame->cfa_off;
 	} else if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_FP)) {
+		if (state->fp == UNWIND_USER_FP_UNKNOWN)
+			return -ENOENT;
 		cfa = state->fp + frame->cfa_off;
 	} else {
 		unsigned long value;
@@ -169,11 +185,12 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 	/*
 	 * Make sure that stack is not going in wrong direction. It may stay for
 	 * a step, where a function has taken its return address off the stack. It
-	 * may be anywhere else if a rule leads to another mapping: whoever writes a
-	 * circle of those has a stack as long as the kernel stores.
+	 * may be anywhere else if a rule leads to another mapping, but by the stack
+	 * pointer: whoever writes a circle of those has a stack as long as the
+	 * kernel stores.
 	 */
 	if (cfa < state->sp || (cfa == state->sp && !state->exact)) {
-		if (!unwind_user_changes_stack(frame) ||
+		if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_SP) ||
 		    (cfa > state->stack_start && cfa <= state->stack_end))
 			return -EINVAL;
 		across = true;

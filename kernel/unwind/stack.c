@@ -45,7 +45,7 @@ void unwind_user_find_stack(struct unwind_user_state *state)
 		return;
 	}
 
-	if (mmap_read_lock_killable(mm))
+	if (unwind_user_lock_mappings())
 		return;
 	/* The stack pointer may be where the stack has yet to grow. */
 	vma = find_vma(mm, state->sp);
@@ -64,7 +64,7 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 	struct vm_area_struct *last, *vma;
 	bool extends;
 
-	if (!state->stack_end || mmap_read_lock_killable(current->mm))
+	if (!state->stack_end || unwind_user_lock_mappings())
 		return false;
 	last = vma_lookup(current->mm, state->stack_end - 1);
 	vma = vma_lookup(current->mm, state->stack_end);
@@ -78,15 +78,18 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 	return extends;
 }
 
-/* Look up the mapping of an address. @use says whether it remembers it. */
+/*
+ * Look up the mapping of an address. Returns 1 if there is one that @use remembers, 0 if
+ * there is none, or an errno if that cannot be looked up.
+ */
 static __always_inline
-bool unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr,
-			     bool (*use)(struct unwind_user_state *state,
-					 const struct vm_area_struct *vma))
+int unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr,
+			    bool (*use)(struct unwind_user_state *state,
+					const struct vm_area_struct *vma))
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
-	bool found;
+	int found;
 
 	vma = lock_vma_under_rcu(mm, addr);
 	if (vma) {
@@ -95,8 +98,9 @@ bool unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr
 		return found;
 	}
 
-	if (mmap_read_lock_killable(mm))
-		return false;
+	found = unwind_user_lock_mappings();
+	if (found)
+		return found;
 	vma = vma_lookup(mm, addr);
 	found = vma && use(state, vma);
 	mmap_read_unlock(mm);
@@ -125,7 +129,7 @@ static bool unwind_user_use_other_stack(struct unwind_user_state *state,
 /* Go to the stack that the word below an address is in, if it is one. */
 bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa)
 {
-	return unwind_user_use_mapping(state, cfa - state->ws, unwind_user_use_other_stack);
+	return unwind_user_use_mapping(state, cfa - state->ws, unwind_user_use_other_stack) > 0;
 }
 
 static bool unwind_user_use_text(struct unwind_user_state *state,
@@ -142,7 +146,14 @@ static bool unwind_user_use_text(struct unwind_user_state *state,
 noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
 {
 	return (addr >= state->text_start && addr < state->text_end) ||
-	       unwind_user_use_mapping(state, addr, unwind_user_use_text);
+	       unwind_user_use_mapping(state, addr, unwind_user_use_text) > 0;
+}
+
+/* Whether it is certain that an address is not in text. */
+bool unwind_user_is_no_text(struct unwind_user_state *state, unsigned long addr)
+{
+	return !(addr >= state->text_start && addr < state->text_end) &&
+	       !unwind_user_use_mapping(state, addr, unwind_user_use_text);
 }
 
 /* The same for an address that is only a guess; the bounds may be of other text. */

@@ -5,8 +5,16 @@
 #ifndef _KERNEL_UNWIND_USER_H
 #define _KERNEL_UNWIND_USER_H
 
+#include <linux/mmap_lock.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
+
+/*
+ * The frame pointer of a frame if it is not known. No CFA is a whole number of words above
+ * it, so unwind_user_follow() needs no test for it.
+ */
+#define UNWIND_USER_FP_UNKNOWN	(~0UL)
 
 /* stack.c */
 void unwind_user_find_stack(struct unwind_user_state *state);
@@ -14,12 +22,24 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa);
 bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr);
 bool unwind_user_is_text(struct unwind_user_state *state, unsigned long addr);
+bool unwind_user_is_no_text(struct unwind_user_state *state, unsigned long addr);
 
 /* frame.c */
 int unwind_user_register(const struct unwind_user_state *state, unsigned int reg,
 			 unsigned long *value);
 int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_frame *frame,
 		      s32 cfa_above);
+
+/*
+ * Take the mmap lock of the current task for reading, unless that has to wait for others
+ * and this stack may not.
+ */
+static inline int unwind_user_lock_mappings(void)
+{
+	if (current->unwind_info.at_once)
+		return mmap_read_trylock(current->mm) ? 0 : -EAGAIN;
+	return mmap_read_lock_killable(current->mm);
+}
 
 /* Read a word of the stack. */
 static inline int unwind_user_read(const struct unwind_user_state *state, unsigned long addr,

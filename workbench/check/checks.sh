@@ -1,17 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The checks, for workbench/check/run.
-# shellcheck disable=SC2154 # which sets $logs
+# shellcheck disable=SC2034,SC2154 # which sets $logs, and reads $brief
+
+# What is in the kernel: all but the rest.
+mapfile -t KERNEL_FILES < <(cd "$TOP" && git ls-files -co --exclude-standard | cut -d / -f 1 | sort -u |
+	grep -vxE 'workbench|README\.md|Makefile|\.ci|\.gitignore|COPYING')
+# The parser, and what the crates here are made of.
+CRATES=(kernel/unwind/tables include/linux tools/unwind-tables tools/unwind-jit workbench/cargo workbench/sources.sh
+	workbench/versions ':!*.1' ':!*.3')
+CRATES+=(workbench/{parser,readers,fuzz,corpus,demo} workbench/Cargo.toml workbench/Cargo.lock)
+# What guests are run by.
+GUEST=(workbench/{vm,rootfs,config,perf,lib.sh,versions,sources.sh} workbench/check/judge)
+
+# What is ready is not built again in this run.
+is_ready() { export UNWIND_READY="${UNWIND_READY-}:$1:"; }
 
 # --- Without a virtual machine ---
 
 part_host() {
 	check "the series applies to the base" "$WORKBENCH/tree/assemble" || return
+	is_ready "$TREE"
+	beside host_sources
+	kernel_builds || return
+	beside host_objects
+}
+
+# What needs no kernel.
+host_sources() {
 	check "tools for the series" enter "$WORKBENCH/tree/selftest" &&
 		count tap host "tree" "$logs/check-tools-for-the-series.log"
+	check "judge and boot" enter "$WORKBENCH/check/selftest"
+	count tap host "judge and boot" "$logs/check-judge-and-boot.log"
+	check "tools for limits" enter "$WORKBENCH/measure/selftest" &&
+		count tap host "limits" "$logs/check-tools-for-limits.log"
 	check "every file has a licence" every_file_has_a_licence
+	check "README has the results" enter "$WORKBENCH/results/tables" --check
 	check "git am gives the same tree" inside am_same_tree
-	check "checkpatch" inside checkpatch
+	check "checkpatch" inside checkpatch "$(this_commit)" &&
+		grep ' passed before' "$logs/check-checkpatch.log"
 	check "spelling" inside spelling
 	check "rustfmt" inside rustfmt_clean
 	check "kernel-doc" inside kernel_doc
@@ -22,22 +49,48 @@ part_host() {
 	check "ruff and mypy" inside python_scripts
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
 	check "workspace: rustfmt" in_crates fmt --check
+	unless_passed "the workspace's crates" "$(inputs "${CRATES[@]}")" workspace
+	unless_passed "the parser beside other readers" "$(inputs "${CRATES[@]}")" part_tables
+	check "unwind-register: test" enter make -s -C "$TOP/tools/unwind-register" "O=$BUILD/unwind-register" test
+	unless_passed "unwind-jit" "$(inputs "${CRATES[@]}")" part_jit
+}
+
+workspace() {
 	check "workspace: clippy" in_crates clippy --workspace --all-targets -- -D warnings
 	# The seed is fixed, so each run has the same cases. A run by hand has others.
 	PROPTEST_RNG_SEED=1 \
 		check "parser, readers and host tools" \
 		in_crates test --workspace --exclude unwind-fuzz -- --nocapture
 	count cargo "parser, readers and host tools" "$logs/check-parser--readers-and-host-tools.log"
-	part_tables
-	part_jit
+}
+
+# The kernel of the series, once in a run.
+kernel_builds() {
+	! ready "$(kernel_dir series)" || return 0
 	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
+	is_ready "$TREE"
+	is_ready "$(kernel_dir series)"
 	check "no warnings in the kernel's build" no_warnings "$logs/build-series.log"
+	return 0
+}
+
+# What is made of the kernel's objects, or in the same way.
+host_objects() {
 	check "tables of the vDSO" inside vdso_tables
 	check "no way to a panic in the kernel's object" inside no_panic
-	check "no warnings with W=1, clippy and sparse" inside lint
+	check "the kernel's stack in a walk" enter "$WORKBENCH/check/stack_use" "$(kernel_dir series)" "$TREE"
+	unless_passed "warnings" "$(inputs "${KERNEL_FILES[@]}" workbench/config workbench/check/new_warnings)" \
+		check "no warnings with W=1, clippy and sparse" inside lint
+	# Tables are in Rust: without it, their sources do not matter.
+	unless_passed "objects without Rust" "$(inputs "${KERNEL_FILES[@]}" workbench/{config,vm} ':!*.rs' ':!tools' ':!Documentation')" \
+		objects_without_rust
+	unless_passed "mappings" "$(inputs mm include lib kernel/unwind tools/testing/vma)" \
+		check "tests of mappings outside of the kernel" inside vma_tests
+}
+
+objects_without_rust() {
 	check "objects without Rust" inside without_rust
 	check "no warnings in the build without Rust" no_warnings "$logs/build-off.log"
-	check "tests of mappings outside of the kernel" inside vma_tests
 }
 
 # A function of series.sh, inside the tool-chain root file system.
@@ -45,6 +98,8 @@ inside() { enter bash -c '. "$0"; "$@"' "$WORKBENCH/check/series.sh" "$@"; }
 
 # The parser against other readers, as a tool, and on what a fuzzer has found.
 part_tables() {
+	# The kernel reads tables of no other machine.
+	export CORPUS_ABIS=${CORPUS_ABIS-amd64}
 	check "corpus of programs with tables" enter "$WORKBENCH/corpus/build" || return
 	check "unwind-tables: rustfmt" in_crates -C tools/unwind-tables fmt --check
 	check "unwind-tables: clippy" in_crates -C tools/unwind-tables clippy --all-targets -- -D warnings
@@ -57,7 +112,6 @@ part_tables() {
 
 # The library for JIT compilers: the tables that it writes, read by others.
 part_jit() {
-	check "unwind-register: test" enter make -s -C "$TOP/tools/unwind-register" "O=$BUILD/unwind-register" test
 	check "unwind-jit: rustfmt" in_crates -C tools/unwind-jit/crate fmt --check
 	check "unwind-jit: clippy" in_crates -C tools/unwind-jit/crate clippy --all-targets -- -D warnings
 	PROPTEST_RNG_SEED=1 check "unwind-jit: tests" in_crates -C tools/unwind-jit/crate test
@@ -67,7 +121,7 @@ part_jit() {
 in_crates() { "$WORKBENCH/cargo" "$@"; } # [-C DIRECTORY] COMMAND [ARGUMENT...]
 
 unwind_tables() { # TARGET-OF-MAKE
-	enter make -C "$TOP/tools/unwind-tables" "OUTPUT=$BUILD/unwind-tables" V=1 "$1"
+	enter make -C "$TOP/tools/unwind-tables" "OUTPUT=$BUILD/unwind-tables" "TARGET=$BUILD/cargo" V=1 "$1"
 }
 
 # It prints SKIP for a reader that is not installed, and for a file without .eh_frame.
@@ -97,25 +151,39 @@ no_warnings() { # LOG
 # --- In a virtual machine ---
 
 part_vm() {
-	check "kernel" "$WORKBENCH/vm/kernel" series || return
+	kernel_builds || return
 	check "kselftests build" inside install_selftests || return
 	check "no warnings in the build of kselftests" no_warnings "$logs/check-kselftests-build.log"
-	check "guest: doctests of the kernel crate" doctests
+	beside costs
 	check "guest: KUnit and kselftests" selftests series 2400
 	count_guest series
+	check "doctests of the kernel crate" doctests
 	check "perf builds" "$WORKBENCH/perf/build" || return
-	check "guest: arguments, registers and stack at a uprobe" uprobe_sample
-	check "guest: perf, old and new" both_perfs series 90
+	is_ready "$PERF_BUILD"
+	check "guest: a sample at a uprobe; perf, old and new" uprobe_and_perfs
 	check "guest: the demonstration" demonstration
 	check "guest: make profile" own_program
+	cases
 	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
-	luajit
-	loaders musl
+	unless_passed "LuaJIT" "$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/luajit workbench/walks)" luajit
+	unless_passed "a loader that registers: musl" \
+		"$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/loaders workbench/walks)" loaders musl
 	walks 60
+}
+
+# The guest's clock counts instructions: what else the machine does has no influence.
+costs() {
+	unless_passed "costs" "$(kernel_hash) $(inputs "${GUEST[@]}" workbench/measure tools/include tools/testing/selftests/unwind_user)" \
+		measure_costs
+}
+
+measure_costs() {
 	check "guest: costs" "$WORKBENCH/measure/bench" --series &&
 		within_limits
 }
+
+kernel_hash() { sha256sum <"$(kernel_dir series)/vmlinux"; }
 
 within_limits() {
 	check "costs within their limits" enter "$WORKBENCH/measure/limits"
@@ -130,6 +198,11 @@ check_results() { # DIRECTORY SHORT-NAME NAME COMMAND...
 	rm -f "$results"
 	check "${@:3}"
 	[ ! -e "$results" ] || count tap host "$short" "$results"
+}
+
+# Compare the stacks of small programs, made after public reports, with their source.
+cases() {
+	check_results cases cases "guest: cases after public reports" "$WORKBENCH/cases/run"
 }
 
 # Compare whole stacks of real programs with gdb's, at a number of stops in each.
@@ -172,46 +245,68 @@ libraries() { # STOPS
 # Page tables have five levels where the CPU has them. But identify_cpu() clears that
 # feature bit for a moment, and KASAN reports an interrupt in that window as a bad access.
 selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
-	local guest=("$WORKBENCH/check/guest") levels=
+	local guest=("$WORKBENCH/check/guest") options=() levels=
 
-	[ "$1" != debug ] || levels=no5lvl
-	[ "$1" != kcsan ] || guest=("$WORKBENCH/check/kcsan" "$(kernel_dir kcsan)" "${guest[@]}")
+	case $1 in
+	debug) levels=no5lvl options=(--known "$BASE_WARNING") ;;
+	kcsan) guest=("$WORKBENCH/check/kcsan" "$(kernel_dir kcsan)" "${guest[@]}") ;;
+	esac
 	# Those of the last run do not count.
 	rm -rf "$OUT/selftests-$1" "$logs/selftests-$1.console"
-	enter "$WORKBENCH/vm/boot" --timeout "$2" \
-		--append "$levels kunit.enable=1 kunit.autorun=1 kunit.filter_glob=unwind_tables*" \
+	enter "$WORKBENCH/vm/boot" --timeout "$2" "${options[@]}" \
+		--append "$levels kunit.enable=1 kunit.autorun=1" \
 		"selftests-$1" "$(kernel_dir "$1")" \
 		env "DAMAGE_STEP=${DAMAGE_STEP-5}" "RACE_SECONDS=${RACE_SECONDS-30}" "RANDOM_SECONDS=${RANDOM_SECONDS-30}" \
+		RANDOM_SYSCTLS=1 \
 		"${guest[@]}" "$SELFTESTS" "$OUT/selftests-$1" "${@:3}"
 }
 
-# The doctests of the abstractions that the series adds must be among them.
+# Linux 7.3 itself does not expect what a child has after mremap(), MADV_WIPEONFORK and fork(),
+# when it unmaps a part of it. wiped.c does just that, on the base.
+BASE_WARNING='WARNING: mm/vma\.h:[0-9]+ at vma_add_pgoff\+'
+
+base_warns() {
+	enter gcc -O2 -Wall -Wextra -Werror -static -o "$BUILD/check/wiped" "$WORKBENCH/check/wiped.c" &&
+		enter "$WORKBENCH/vm/boot" --known "$BASE_WARNING" --expect "$BASE_WARNING" base-debug \
+			"$(kernel_dir base-debug)" "$BUILD/check/wiped"
+}
+
+# The doctests of the abstractions that the series adds must be among those that ran.
 doctests() {
 	local tests
 
-	enter "$WORKBENCH/vm/boot" --timeout 600 --expect '^ok 1 rust_doctests_kernel\b' \
-		--append "no5lvl kunit.enable=1 kunit.autorun=1 kunit.filter_glob=rust_doctests_kernel" \
-		doctests "$(kernel_dir series)" true &&
-		for tests in maple_tree_rcu_rs maple_tree_rcu_writer_rs sync_rcu_rs sync_rcu_counted_rs sync_rcu_pointer_rs workqueue_rs; do
-			grep -E "^ +ok [0-9]+ rust_doctest_kernel_${tests}_0\b" "$logs/doctests.console" || return
-		done
+	for tests in maple_tree_rcu_rs maple_tree_rcu_writer_rs sync_rcu_rs sync_rcu_counted_rs sync_rcu_pointer_rs workqueue_rs; do
+		grep -E "^ +ok [0-9]+ rust_doctest_kernel_${tests}_0\b" "$logs/selftests-series.console" || return
+	done
 }
 
-# The kernel's log has the results of KUnit's suites, if the kernel has any.
+# The KUnit suites in the sources of the series.
+kunit_suites() {
+	{
+		grep -rhoE '^#\[kunit_tests\(\w+\)\]' --include='*.rs' "$TREE/kernel/unwind" | sed -E 's/.*\((.*)\).*/\1/'
+		grep -rlw kunit_test_suite --include='*.c' "$TREE/kernel/unwind" |
+			xargs -r sed -nE '/struct kunit_suite/,/^}/s/.*\.name = "(.*)".*/\1/p'
+	} | grep .
+}
+
+# The kernel's log has the results of KUnit's suites, if the kernel has any: those of the
+# series must have run, and each that ran is judged.
 count_guest() { # KERNEL
-	local suites
+	local suites=()
 
-	suites=(unwind_tables_parse unwind_tables unwind_tables_discovery unwind_tables_formats
-		unwind_tables_user_memory)
-
-	case $1 in off | base | kcsan) suites=() ;; esac
+	case $1 in series | debug)
+		mapfile -t suites < <(kunit_suites)
+		[ ${#suites[@]} != 0 ] || result FAILED "KUnit: no suite in the sources" ;;
+	esac
 	count guest "$1" "$OUT/selftests-$1" "$logs/selftests-$1.console" "${suites[@]}"
 }
 
-uprobe_sample() {
+# A sample with the arguments, registers and stack of a call, and then the perfs of the
+# series and of the distribution.
+uprobe_and_perfs() {
 	enter "$WORKBENCH/demo/build" &&
-		enter "$WORKBENCH/vm/boot" uprobe "$(kernel_dir series)" \
-			"$WORKBENCH/check/uprobe" "$BUILD/demo/lua" "$OUT"
+		enter "$WORKBENCH/vm/boot" perf-series "$(kernel_dir series)" \
+			bash -c '"$1/uprobe" "$2" "$3" && "$1/perf" "$2" 90' perfs "$WORKBENCH/check" "$BUILD/demo/lua" "$OUT"
 }
 
 both_perfs() { # KERNEL PERCENT
@@ -235,6 +330,60 @@ own_program() {
 	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
 	grep -q '_PyEval_EvalFrame' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = end ] &&
 		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "the graph, the output or the status is wrong"; return 1; }
+}
+
+# --- After each change ---
+
+# The selftests that take long, and shorter times for the others.
+SLOW="race_test random_test fault_test jit_test"
+QUICK=(DAMAGE_STEP=97 RACE_SECONDS=2 RANDOM_SECONDS=2)
+
+# What a change of the series can break at once, with the edits in build/tree.
+part_quick() {
+	brief=yes
+	check "the series applies" "$WORKBENCH/tree/assemble" --or-keep || return
+	is_ready "$TREE"
+	beside quick_sources
+	kernel_builds || return
+	beside quick_clippy
+	check "kselftests build" inside install_selftests changed || return
+	# What gave a warning is built again in the next run, or that would not show it.
+	check "no warnings in the build of kselftests" no_warnings "$logs/check-kselftests-build.log" ||
+		rm -rf "$(kernel_dir series)/kselftest/unwind_user"
+	check "guest: KUnit and the fast kselftests" quick_selftests
+	count_guest series
+}
+
+quick_sources() {
+	check "checkpatch" inside checkpatch "$(this_commit)" edits &&
+		grep ' passed before' "$logs/check-checkpatch.log"
+	check "spelling" inside spelling
+	check "kernel-doc" inside kernel_doc
+	check "rustfmt" inside rustfmt_clean
+	check "parser: rustfmt" in_crates fmt --check
+	check "parser: clippy" of_the_tree clippy --package unwind-parser --all-targets -- -D warnings
+	PROPTEST_RNG_SEED=1 PROPTEST_CASES=16 \
+		check "parser: tests, with few cases" of_the_tree test --package unwind-parser
+	count cargo "parser: tests" "$logs/check-parser--tests--with-few-cases.log"
+}
+
+# The crates read the parser of build/tree: that of the repository does not have its edits.
+of_the_tree() { # COMMAND [ARGUMENT...]
+	UNWIND_CARGO=$BUILD/cargo-quick enter bash -euc '
+		for directory in kernel/unwind/tables tools/unwind-tables; do
+			mount --bind "$1/$directory" "$2/$directory"
+		done
+		exec "$2/workbench/cargo" "${@:3}"' cargo "$TREE" "$TOP" "$@"
+}
+
+quick_clippy() { check "no warnings by clippy in the crate" inside lint_crate; }
+
+quick_selftests() {
+	local test options=()
+
+	for test in $SLOW; do options+=(--skip "unwind_user:$test"); done
+	local "${QUICK[@]}"
+	selftests series 600 "${options[@]}"
 }
 
 # --- On other bases ---
@@ -274,62 +423,165 @@ part_other() {
 
 # --- Long checks ---
 
-base_kernel() {
-	"$WORKBENCH/tree/base" && "$WORKBENCH/vm/kernel" base
+# Each part is remembered, so a run that is stopped, or in which a part fails, goes on there when
+# it is started again.
+part_long() {
+	check "the series applies to the base" "$WORKBENCH/tree/assemble" || return
+	is_ready "$TREE"
+	kernel_builds || return
+	long "KUnit by its documented commands" long_kunit
+	long "HTML documentation" check "htmldocs" inside htmldocs
+	long "maple tree" check "maple tree tests outside of the kernel" inside maple_tests
+	long "parser beside other readers, three machines" long_readers workbench
+	long "all files of a system" long_files workbench
+	long "Debian package" check "unwind-tables: Debian package" enter "$WORKBENCH/package/build" workbench/package
+	long "fuzzing ${FUZZ_SECONDS:=180} s" check "fuzzing" "$WORKBENCH/fuzz/run" "$FUZZ_SECONDS" workbench
+	long "every commit" check "every commit builds" inside every_commit_builds workbench/series
+	long "every commit, i386 and arm64" \
+		check "every commit's files build for i386 and arm64" inside every_commit_builds_elsewhere workbench/series
+	# Which kernel is the newest changes, too.
+	long "other kernels, week $(date +%G-%V)${BASE:+: $BASE}" part_base workbench/bases workbench/series workbench/tree
+	long "costs, also of the base" long_costs workbench/measure
+	long "each byte damaged" long_damage
+	long "without tables" long_off
+	long "the base" long_base
+	long "stock programs" stock workbench/stock workbench/walks
+	long "stock programs and gdb" stock_gdb 300 workbench/stock workbench/walks
+	long "programs and gdb" walks 550 workbench
+	long "libraries" libraries 100 workbench
+	long "loaders" long_loaders workbench/loaders workbench/walks
+	long "unwind-register" registrar workbench/registrar workbench/walks
+	long "the base's own warning" long_base_debug
+	long "KASAN, lockdep and kmemleak" long_debug
+	long "KCSAN" long_kcsan
 }
 
-part_long() {
+# `long NAME FUNCTION [ARGUMENT...] [workbench/PATH...]`: a part that depends on the kernel, on what
+# builds and boots it, on the checks, and on these paths.
+long() {
+	local name=$1 key words=() paths=()
+	shift
+
+	for key; do
+		if [[ $key == workbench || $key == workbench/* ]]; then paths+=("$key"); else words+=("$key"); fi
+	done
+	key=$(inputs "${KERNEL_FILES[@]}" "${GUEST[@]}" workbench/check ':!workbench/check/long.txt' "${paths[@]}")
+	unless_passed "$name" "$key" "${words[@]}"
+}
+
+# The parser's suite is in another configuration than the others.
+long_kunit() {
+	local suites
+
+	mapfile -t suites < <(kunit_suites | grep '^unwind_tables' | grep -vx unwind_tables_parse)
 	check "KUnit in User Mode Linux" inside kunit um &&
-		count kunit unwind_tables_parse "$logs/check-KUnit-in-User-Mode-Linux.log"
+		count kunit "$logs/check-KUnit-in-User-Mode-Linux.log" unwind_tables_parse
 	check "KUnit in an emulator" inside kunit x86_64 &&
-		count kunit unwind_tables "$logs/check-KUnit-in-an-emulator.log" &&
-		count kunit unwind_tables_discovery "$logs/check-KUnit-in-an-emulator.log" &&
-		count kunit unwind_tables_formats "$logs/check-KUnit-in-an-emulator.log" &&
-		count kunit unwind_tables_user_memory "$logs/check-KUnit-in-an-emulator.log"
-	check "htmldocs" inside htmldocs
-	check "maple tree tests outside of the kernel" inside maple_tests
+		count kunit "$logs/check-KUnit-in-an-emulator.log" "${suites[@]}"
+}
+
+long_readers() {
+	CORPUS_ABIS='amd64 aarch64 s390x' check "agreement with other readers, three machines" all_readers_agree
+}
+
+long_files() {
 	UNWIND_TEST_FILES=all \
 		check "unwind-tables: all files of a system" unwind_tables test &&
 		count cargo "unwind-tables: tests" "$logs/check-unwind-tables--all-files-of-a-system.log"
-	check "unwind-tables: Debian package" enter "$WORKBENCH/package/build"
-	check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:-180}"
-	check "every commit builds" inside every_commit_builds
-	check "every commit's files build for i386 and arm64" inside every_commit_builds_elsewhere
-	part_base
+}
+
+long_costs() {
 	check "bench" "$WORKBENCH/measure/bench" &&
 		within_limits
+}
+
+long_damage() {
 	check "kselftests build" inside install_selftests || return
 	DAMAGE_STEP=1 check "guest: each byte of a table damaged" selftests series 3600 \
 		--override-timeout 3600 --test unwind_user:sframe_test
 	count_guest series
+}
+
+# Frame pointers work as before, and stacks are taken at the right moment. Tests
+# that need tables are skipped, or fail: this shows that they can fail.
+long_off() {
+	check "kselftests build" inside install_selftests || return
 	check "kernel without Rust builds" "$WORKBENCH/vm/kernel" off
 	check "no warnings in the build without Rust" no_warnings "$logs/build-off.log"
-	# Frame pointers work as before, and stacks are taken at the right moment. Tests
-	# that need tables are skipped, or fail: this shows that they can fail.
 	DAMAGE_STEP=100 check "guest without tables: kselftests" selftests off 1200
 	count_guest off
-	check "kernel of the base builds" base_kernel || return
+}
+
+base_kernel() { # KERNEL
+	"$WORKBENCH/tree/base" && "$WORKBENCH/vm/kernel" "$1"
+}
+
+long_base() {
+	check "kselftests build" inside install_selftests || return
+	check "kernel of the base builds" base_kernel base || return
 	DAMAGE_STEP=100 check "guest of the base: kselftests" selftests base 1200 \
 		--test unwind_user:frame_pointer_test --test unwind_user:moment_test \
 		--test unwind_user:moment_wait_test --test unwind_user:moment_signal_test
 	count_guest base
 	check "guest: perf, old and new, on the base" both_perfs base 0
-	stock
-	stock_gdb 300
-	walks 550
-	libraries 100
+}
+
+long_loaders() {
 	loaders glibc
-	check "guest: costs of loaders that register" "$WORKBENCH/loaders/run" cost
-	registrar
+}
+
+long_base_debug() {
+	check "kernel of the base with its assertions builds" base_kernel base-debug || return
+	check "guest: the base's own warning" base_warns
+}
+
+long_debug() {
+	check "kselftests build" inside install_selftests || return
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
 	DAMAGE_STEP=8 RACE_SECONDS=300 RANDOM_SECONDS=1200 \
 		check "debug guest: KUnit and kselftests" selftests debug 7200 --override-timeout 3600
 	check "debug guest: kmemleak has scanned" grep "kmemleak has scanned" "$logs/selftests-debug.console"
 	count_guest debug
-	# Data races, in C.
+}
+
+# Data races, in C.
+long_kcsan() {
+	check "kselftests build" inside install_selftests || return
 	check "KCSAN kernel builds" "$WORKBENCH/vm/kernel" kcsan || return
 	RACE_SECONDS=300 RANDOM_SECONDS=300 \
 		check "KCSAN guest: races" selftests kcsan 1800 --override-timeout 900 \
 		--test unwind_user:race_test --test unwind_user:random_test
 	count_guest kcsan
+}
+
+# --- When the long checks last passed ---
+
+LONG=$WORKBENCH/check/long.txt
+
+# After a run of all parts without a failure, keep the summary in the repository.
+long_summary() {
+	local summary
+
+	summary=$(
+		echo "# SPDX-License-Identifier: GPL-2.0"
+		echo "# Written by \`make check-long', when all parts have passed. A part that had passed before with"
+		echo "# the same inputs was not repeated: its commit is that of then."
+		echo "check-long passed at $(this_commit) on $(date -u +%F)"
+		printf '%s' "$parts"
+	)
+	printf '\nThe parts:\n%s' "$parts"
+	[ "$failed" = 0 ] || { echo "check-long has not passed: start it again, and the parts above that passed are not repeated"; return; }
+	echo "$summary" >"$LONG"
+}
+
+# Print when they last passed.
+long_last() {
+	local line commit number
+
+	line=$(grep '^check-long passed at ' "$LONG" 2>/dev/null) ||
+		{ echo "check-long: no run that passed is recorded in ${LONG#"$TOP/"}"; return; }
+	commit=${line#check-long passed at }
+	commit=${commit%%[+ ]*}
+	number=$(git -C "$TOP" rev-list --count "$commit..HEAD" 2>/dev/null) || number="an unknown number of"
+	echo "$line, $number commits ago"
 }

@@ -7,13 +7,17 @@ set -euo pipefail
 
 base() { git -C "$TREE" rev-list --max-parents=0 HEAD; }
 
-# The mailed patches give the same tree as the built one.
+# The mailed patches give the same tree as the built one. Only the files of the series are
+# written: git would look at each other file after each patch.
 am_same_tree() {
 	local try=$BUILD/check/am
 
 	rm -rf "$try" "$BUILD/check/series"
 	"$WORKBENCH/tree/series" --no-signoff
 	git clone --quiet --shared --no-checkout "$TREE" "$try"
+	git -C "$try" config index.skipHash true
+	git -C "$TREE" diff --name-only "$(base)" HEAD | sed 's,^,/,' |
+		git -C "$try" sparse-checkout set --no-cone --no-sparse-index --stdin
 	git -C "$try" checkout --quiet --detach "$(base)"
 	find "$OUT/series" -name '*.patch' ! -name 0000-cover-letter.patch | sort |
 		xargs git -C "$try" -c user.name=series -c user.email=series@localhost am --quiet
@@ -23,40 +27,86 @@ am_same_tree() {
 	rm -rf "$try"
 }
 
-checkpatch() {
+# checkpatch takes minutes for the whole series. So the cache remembers the patches that have
+# passed, by all that it reads of them: message, lines and names, and by checkpatch itself with its
+# options. The number of a commit and those of its lines do not matter.
+checkpatch() { # COMMIT-OF-THE-REPOSITORY [edits]
+	local passed new=$BUILD/check/checkpatch.new known=$BUILD/check/checkpatch.known commit id
+
 	cd "$TREE"
-	export -f checkpatch_commit
-	git rev-list "$(base)..HEAD" |
-		xargs -P "${JOBS:-$(nproc)}" -I {} bash -c 'checkpatch_commit {} || exit 1'
+	passed=$CACHE/passed/checkpatch-$({
+		cat scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch}
+		declare -f checkpatch_commit checkpatch_ignores
+	} | sha256sum | cut -c 1-32)
+	mkdir -p "$passed"
+	: >"$new" && : >"$known"
+	for commit in $(git rev-list "$(base)..HEAD"); do
+		id=$({ git log -1 --format=%B "$commit"; git diff-tree -p "$commit" | git patch-id --verbatim | cut -d ' ' -f 1; } |
+			sha256sum | cut -c 1-40)
+		if [ -z "${AGAIN-}" ] && [ -s "$passed/$id" ]; then
+			cat "$passed/$id" >>"$known"
+		else
+			echo "$commit $passed/$id $1" >>"$new"
+		fi
+	done
+	echo "$(wc -l <"$new") patches to look at"
+	sort "$known" | uniq -c | while read -r number commit; do
+		echo "$number patches passed before, at commit $commit"
+	done
+	[ -s "$new" ] || [ -s "$known" ] || return
+	export -f checkpatch_commit checkpatch_ignores
+	xargs -r -P "${JOBS:-$(nproc)}" -L 1 bash -c 'checkpatch_commit "$1" && echo "$3" >"$2" || exit 1' checkpatch <"$new"
+	[ -z "${2-}" ] || checkpatch_edits
+}
+
+# The classes that are ignored for a patch of the files on standard input.
+checkpatch_ignores() {
+	# One commit, near the end, changes MAINTAINERS.
+	local ignore=FILE_PATH_CHANGES,GIT_COMMIT_ID files
+
+	files=$(cat)
+	touches() { grep -qE "^($1)" <<<"$files"; }
+	# Trace events have a layout of their own.
+	! touches include/trace/ || ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+	# BIT() is not available in a header for user space.
+	! touches 'include/uapi/|tools/include/uapi/' || ignore+=,BIT_MACRO
+	# uprobes use RCU Tasks Trace, which checkpatch does not know.
+	! touches 'kernel/events/uprobes\.c$' || ignore+=,RCU_TASKS_TRACE
+	# The stand-ins for the kernel's headers use the same jumps.
+	! touches tools/unwind-tables/shim/ || ignore+=,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE
+	# It takes a loop behind unrolled_full for a function.
+	! touches 'kernel/unwind/tables/search\.h$' || ignore+=,FUNCTION_ARGUMENTS
+	# The types of ELF and of the dynamic loader have such names.
+	! touches tools/unwind-register/ || ignore+=,CAMELCASE
+	# It takes FIXTURE_DATA(name) *self for a product.
+	! touches tools/testing/selftests/unwind_user/ || ignore+=,SPACING
+	# That test uses BUG_ON() by design; and the base has no history.
+	! touches 'lib/test_maple_tree\.c$' || ignore+=,AVOID_BUG,UNKNOWN_COMMIT_ID
+	echo "$ignore"
 }
 
 checkpatch_commit() { # COMMIT
-	# One commit, near the end, changes MAINTAINERS.
-	local ignore=FILE_PATH_CHANGES,GIT_COMMIT_ID report
+	local ignore report
 
-	# Trace events have a layout of their own.
-	[ -z "$(git diff --name-only "$1^" "$1" -- include/trace)" ] ||
-		ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
-	# BIT() is not available in a header for user space.
-	[ -z "$(git diff --name-only "$1^" "$1" -- include/uapi tools/include/uapi)" ] || ignore+=,BIT_MACRO
-	# uprobes use RCU Tasks Trace, which checkpatch does not know.
-	[ -z "$(git diff --name-only "$1^" "$1" -- kernel/events/uprobes.c)" ] ||
-		ignore+=,RCU_TASKS_TRACE
-	# The stand-ins for the kernel's headers use the same jumps.
-	[ -z "$(git diff --name-only "$1^" "$1" -- tools/unwind-tables/shim)" ] ||
-		ignore+=,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE
-	# It takes a loop behind unrolled_full for a function.
-	[ -z "$(git diff --name-only "$1^" "$1" -- kernel/unwind/tables/search.h)" ] ||
-		ignore+=,FUNCTION_ARGUMENTS
-	# The types of ELF and of the dynamic loader have such names.
-	[ -z "$(git diff --name-only "$1^" "$1" -- tools/unwind-register)" ] || ignore+=,CAMELCASE
-	# That test uses BUG_ON() by design; and the base has no history.
-	[ -z "$(git diff --name-only "$1^" "$1" -- lib/test_maple_tree.c)" ] ||
-		ignore+=,AVOID_BUG,UNKNOWN_COMMIT_ID
+	ignore=$(git diff --name-only "$1^" "$1" | checkpatch_ignores)
 	# The sender signs off the series.
 	report=$(scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" --git "$1" 2>&1) && return
 	printf '%s\n%s\n' "$(git log -1 --format=%s "$1")" "$report"
 	return 1
+}
+
+# What is not yet a commit.
+checkpatch_edits() {
+	local edits=$BUILD/check/edits.patch file ignore
+
+	git diff HEAD >"$edits"
+	git ls-files -o --exclude-standard | while IFS= read -r file; do
+		git diff --no-index /dev/null "$file" >>"$edits" || [ $? = 1 ]
+	done
+	[ -s "$edits" ] || return 0
+	echo "the edits in build/tree: $(wc -l <"$edits") lines"
+	ignore=$({ git diff --name-only HEAD; git ls-files -o --exclude-standard; } | checkpatch_ignores)
+	scripts/checkpatch.pl --strict --quiet --no-signoff --ignore "$ignore" "$edits"
 }
 
 # codespell on all lines that the series adds, and on its messages. checkpatch
@@ -131,19 +181,42 @@ lint() {
 	local log=$OUT/logs/build-lint.log
 
 	copy_for_touched lint
-	# Commands contain the directory's name: in another one, all of Rust would be rebuilt.
 	# shellcheck disable=SC2046 # names without spaces
-	TREE=$TREE unshare --mount --propagation unchanged bash -euc '
-		mount --bind "$1" "$2"
-		objects=$2
-		shift 2
-		make -C "$TREE" "O=$objects" "$@"' lint "$(kernel_dir lint)" "$(kernel_dir series)" \
-		"-j${JOBS:-2}" W=1 C=1 CLIPPY=1 $(<"$BUILD/check/objects") >"$log" 2>&1 ||
+	make_in_place_of_series lint W=1 C=1 CLIPPY=1 $(<"$BUILD/check/objects") >"$log" 2>&1 ||
 		{ grep -nE -A9 'error(\[|:)|Error [0-9]' "$log" | tail -n 60; return 1; }
 	"$WORKBENCH/check/new_warnings" "$TREE" "$(base)" "$log"
 	# sparse and clippy have looked at the objects.
 	[ "$(grep -c '^  CHECK ' "$log")" -ge 15 ]
 	[ "$(grep -c '^  CLIPPY .* kernel/unwind/tables/' "$log")" -ge 2 ]
+}
+
+# The same with clippy alone, for the crate, in a copy that stays: the first run builds all of
+# Rust again.
+lint_crate() {
+	local log=$OUT/logs/build-clippy.log series copy objects
+
+	series=$(kernel_dir series) copy=$(kernel_dir clippy)
+	[ -d "$copy" ] || cp -a --reflink=auto "$series" "$copy"
+	cmp -s "$series/.config" "$copy/.config" || cp -p "$series/.config" "$copy/.config"
+	objects=$(cd "$copy" && grep -lE '^savedcmd.*(rustc|clippy-driver)' kernel/unwind/tables/.*.o.cmd |
+		sed -E 's,/\.([^/]*)\.cmd$,/\1,')
+	# Those of which nothing changed would print no warnings.
+	(cd "$copy" && xargs rm -f <<<"$objects")
+	# shellcheck disable=SC2086 # names without spaces
+	make_in_place_of_series clippy CLIPPY=1 $objects >"$log" 2>&1 ||
+		{ grep -nE -A9 'error(\[|:)|Error [0-9]' "$log" | tail -n 60; return 1; }
+	"$WORKBENCH/check/new_warnings" "$TREE" "$(base)" "$log"
+	[ "$(grep -c '^  CLIPPY .* kernel/unwind/tables/' "$log")" -ge 2 ]
+}
+
+# Commands contain the directory's name: in another one, all of Rust would be rebuilt.
+make_in_place_of_series() { # KERNEL MAKE-ARGUMENT...
+	TREE=$TREE unshare --mount --propagation unchanged bash -euc '
+		mount --bind "$1" "$2"
+		objects=$2
+		shift 2
+		make -C "$TREE" "O=$objects" "$@"' lint "$(kernel_dir "$1")" "$(kernel_dir series)" \
+		"-j${JOBS:-2}" "${@:2}"
 }
 
 # Build the objects without Rust, and so without tables. They must refer to no symbol
@@ -203,22 +276,28 @@ shellcheck_scripts() {
 		--source-path=SCRIPTDIR --source-path="$WORKBENCH" <<<"$scripts"
 }
 
-# Scripts import modules from other directories; each script is a main program.
+# Scripts import modules from other directories; each script is a main program. mypy takes
+# all at once if each has a name of its own: links have.
 python_scripts() {
-	local scripts config=$WORKBENCH/pyproject.toml file failed=0
+	local scripts config=$WORKBENCH/pyproject.toml links=$BUILD/check/python file names=()
 
 	cd "$TOP"
 	scripts=$(scripts_of '^#!.*\bpython3\b'; git ls-files -co --exclude-standard -- 'workbench/*.py' 'tools/*.py')
 	scripts=$(sort -u <<<"$scripts")
 	[ "$(wc -l <<<"$scripts")" -ge 30 ]
 	xargs ruff check --no-cache --config "$config" <<<"$scripts"
+	rm -rf "$links"
+	mkdir -p "$links"
 	for file in $scripts; do
-		[ ! -f "$file" ] ||
-			MYPYPATH=$WORKBENCH/walks:$WORKBENCH/libraries:$WORKBENCH/luajit:$WORKBENCH/stock:$WORKBENCH/tree \
-				mypy --no-error-summary --cache-dir "$BUILD/check/mypy" --config-file "$config" "$file" ||
-			failed=1
+		[ -f "$file" ] || continue
+		case $file in
+		*.py) names+=("$file") ;;
+		*) names+=("$links/${file//\//_}.py")
+			ln -s "$TOP/$file" "${names[-1]}" ;;
+		esac
 	done
-	return "$failed"
+	MYPYPATH=$WORKBENCH/walks:$WORKBENCH/libraries:$WORKBENCH/luajit:$WORKBENCH/stock:$WORKBENCH/tree \
+		mypy --no-error-summary --cache-dir "$BUILD/check/mypy" --config-file "$config" "${names[@]}"
 }
 
 # Print the files that match a pattern in one of their first lines.
@@ -237,7 +316,7 @@ vdso_tables() {
 	local images image
 
 	images=$(kernel_dir series)/arch/x86/entry/vdso
-	make -C "$TOP/tools/unwind-tables" "OUTPUT=$BUILD/unwind-tables" >/dev/null
+	make -C "$TOP/tools/unwind-tables" "OUTPUT=$BUILD/unwind-tables" "TARGET=$BUILD/cargo" >/dev/null
 	"$BUILD/unwind-tables/unwind-tables" check "$images/vdso64/vdso64.so" || return
 	for image in "$images/vdso64/vdsox32.so" "$images/vdso32/vdso32.so"; do
 		readelf -lSW "$image" >"$BUILD/check/vdso.headers"
@@ -321,12 +400,14 @@ documented() { # kunit.py um|x86_64
 }
 
 # Install the selftests by the documented command, into build/selftests.
-install_selftests() {
+install_selftests() { # [changed]
 	local objects
 	objects=$(kernel_dir series)
 	make -s -C "$TREE" "O=$objects" headers
-	# All is built again, or warnings of the last build would not show.
-	rm -rf "$objects/kselftest/unwind_user" "$SELFTESTS"
+	# All is built again, or warnings of the last build would not show. Who has just changed a
+	# test does not need those of the others.
+	[ "${1-}" = changed ] || rm -rf "$objects/kselftest/unwind_user"
+	rm -rf "$SELFTESTS"
 	make -C "$TREE/tools/testing/selftests" "O=$objects" TARGETS=unwind_user FORCE_TARGETS=1 \
 		"KSFT_INSTALL_PATH=$SELFTESTS" install
 	[ "$(wc -l <"$SELFTESTS/kselftest-list.txt")" = \

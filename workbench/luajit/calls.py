@@ -25,6 +25,15 @@ VM, VM_BEGIN, VM_END = "the interpreter", "lj_BC_ISLT", "lj_vm_ffi_call"
 # Code that was compiled at run time, and perf's name for its file.
 JIT, JIT_OBJECT = "compiled code", re.compile(r"perf-\d+\.map")
 
+# In libgcc's functions that throw, a call writes the handler's registers over the function's own
+# saved ones, and the handler's return address over its own. It returns the distance of the two
+# frames, by which the function stores where to go, and then goes there. Behind that call, the CFI
+# is wrong: the handler's frame seems to be where that of the function's caller is.
+RESULT = re.compile(r"mov +%rax,(%r\w+)")
+STORE = re.compile(r"mov +%r\w+,0x8\(%rbp,(%r\w+),1\)")
+GO = re.compile(r"(?:notrack |bnd )?jmp +\*%rcx")
+LIBGCC = "libgcc_s.so.1"
+
 # The end of a call through a register or memory.
 INDIRECT = re.compile(rb".*(\xff[\xd0-\xd7]|\xff[\x10-\x13\x16\x17]|\xff[\x50-\x57].|\xff[\x15\x90-\x97].{4}|"
                       rb"\xff\x14.{1,5}|\xff\x54..)", re.DOTALL)
@@ -49,25 +58,27 @@ def is_jit(frame):
     return bool(JIT_OBJECT.fullmatch(frame.object))
 
 
+def instructions(path):
+    """The address and the text of each instruction."""
+    output = subprocess.run(["objdump", "-d", "--insn-width=16", path], check=True, capture_output=True, text=True)
+    for found in filter(None, map(LINE.match, output.stdout.splitlines())):
+        yield int(found["address"], 16), found["what"]
+
+
 class Program:
     """A file's functions, the targets of their calls, and the functions to which they jump."""
 
     def __init__(self, path):
-        self.name, self.file = path.name, File(path, path)
+        self.path, self.name, self.file = path, path.name, File(path, path)
         self.places = {name: address for address, names in File.symbols(path.read_bytes()).items() for name in names}
         self.vm = range(self.places.get(VM_BEGIN, 0), self.places.get(VM_END, 0))
         # Maps the address behind a call to the address or name of its target.
         self.calls, self.jumps = {}, collections.defaultdict(set)
-        output = subprocess.run(["objdump", "-d", "--insn-width=16", path], check=True, capture_output=True, text=True)
         called = None
-        for line in output.stdout.splitlines():
-            found = LINE.match(line)
-            if not found:
-                continue
-            address = int(found["address"], 16)
+        for address, what in instructions(path):
             if called is not None:
                 self.calls[address] = called
-            call, jump = CALL.match(found["what"]), JUMP.match(found["what"])
+            call, jump = CALL.match(what), JUMP.match(what)
             called = self.target(call) if call else None
             function = self.function(address)
             if jump and jump["target"]:
@@ -104,6 +115,38 @@ class Program:
         for function in functions:
             functions.extend(self.jumps[function].difference(functions))
         return set(functions)
+
+
+class Thrower(Program):
+    """libgcc, with the calls that overwrite a function's frame, and the places where its CFI is wrong."""
+
+    def __init__(self):
+        super().__init__(pathlib.Path("/usr/lib/x86_64-linux-gnu") / LIBGCC)
+        self.overwriting, self.wrong = [], []
+        call, behind, results, stores = None, None, {}, None
+        for address, what in instructions(self.path):
+            if call is not None and behind is None:
+                behind = address
+            if CALL.match(what):
+                call, behind = address, None
+            if found := RESULT.match(what):
+                results[found[1]] = call, behind
+            if found := STORE.match(what):
+                stores = results[found[1]]
+            if stores and GO.match(what):
+                self.overwriting.append(stores[0])
+                self.wrong.append(range(stores[1], address + 1))
+                stores = None
+
+    def offset(self, address):
+        return next(offset + address - start for offset, start, length in self.file.segments
+                    if start <= address < start + length)
+
+    def overwrites(self, frame):
+        return frame.object == self.name and self.address(frame) in self.overwriting
+
+    def is_wrong(self, frame):
+        return frame.object == self.name and any(self.address(frame) in places for places in self.wrong)
 
 
 class Compiled:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measure the cost of a deferred user stack, by its depth.
+ * Measure the cost of a deferred user stack, by its number of frames.
  *
- * For a guest whose clock counts instructions. Prints lines of "kind depth cost":
- * the instructions of a call chain of that depth that ends in a sampled system
- * call, less those of the same chain without sampling. The cheapest of some
+ * For a guest whose clock counts instructions. Prints lines of "kind frames cost":
+ * the instructions of a call chain that ends in a sampled system call, less those of
+ * the same chain without sampling. The cheapest of some
  * repetitions counts: a timer interrupt makes the others dearer. The kinds:
  *
  *   again   the kernel has seen all frames before; most are of the same address
@@ -25,7 +25,8 @@ void chain_sites(int depth);
 #define DEEPEST		120
 #define REPEAT		15
 
-static unsigned long cost(struct sampler *sampler, void (*chain)(int depth), int depth,
+/* The same number of frames is below each chain. */
+static __attribute__((noinline)) unsigned long cost(struct sampler *sampler, void (*chain)(int depth), int depth,
 			  bool forget)
 {
 	unsigned long best = -1UL;
@@ -48,6 +49,20 @@ static unsigned long cost(struct sampler *sampler, void (*chain)(int depth), int
 	return best;
 }
 
+/* The frames of that stack, all of which the walk must find. */
+static __attribute__((noinline)) unsigned int frames(struct sampler *sampler, void (*chain)(int depth), int depth)
+{
+	struct chain stack;
+	const char *wrong;
+
+	chain_call(chain, depth);
+	wrong = sampler_chain(sampler, &stack);
+	if (!wrong && stack.nr >= depth + 4)
+		return stack.nr;
+	printf("stack of %u frames: %s\n", stack.nr, wrong ? wrong : "too short");
+	exit(1);
+}
+
 static void measure(struct sampler *sampler, const char *kind, void (*chain)(int depth),
 		    bool forget)
 {
@@ -57,23 +72,11 @@ static void measure(struct sampler *sampler, const char *kind, void (*chain)(int
 	for (int depth = 1; depth <= DEEPEST; depth++)
 		idle[depth] = cost(sampler, chain, depth, false);
 	ioctl(sampler->fd, PERF_EVENT_IOC_ENABLE, 0);
-	for (int depth = 1; depth <= DEEPEST; depth++)
-		printf("%s %d %lu\n", kind, depth,
-		       cost(sampler, chain, depth, forget) - idle[depth]);
-}
+	for (int depth = 1; depth <= DEEPEST; depth++) {
+		unsigned long taken = cost(sampler, chain, depth, forget) - idle[depth];
 
-/* The walk must reach the end of the stack. */
-static bool is_whole(struct sampler *sampler, void (*chain)(int depth))
-{
-	struct chain stack;
-	const char *wrong;
-
-	chain_call(chain, DEEPEST);
-	wrong = sampler_chain(sampler, &stack);
-	if (!wrong && stack.nr >= DEEPEST + 4)
-		return true;
-	printf("stack of %u frames: %s\n", stack.nr, wrong ? wrong : "too short");
-	return false;
+		printf("%s %u %lu\n", kind, frames(sampler, chain, depth), taken);
+	}
 }
 
 int main(void)
@@ -85,13 +88,9 @@ int main(void)
 		printf("cannot sample getppid(): errno %d\n", error);
 		return 1;
 	}
-	if (!is_whole(&sampler, chain_deep))
-		return 1;
 	printf("clock %lu\n", calibration());
 	measure(&sampler, "again", chain_deep, false);
 #ifdef SFRAME
-	if (!is_whole(&sampler, chain_sites))
-		return 1;
 	measure(&sampler, "sites", chain_sites, false);
 	measure(&sampler, "first", chain_sites, true);
 #endif

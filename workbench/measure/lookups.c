@@ -3,7 +3,8 @@
  * Measure the cost of a lookup in the .eh_frame of the system's own files.
  *
  * For a guest whose clock counts instructions. Prints "clock", its calibration as
- * frames.c does. Then, for each file and many positions in its text, "lookup", the
+ * frames.c does. Then, for each file, "file", its name, and its path. For many positions
+ * in its text, "lookup", the
  * file's name, the position, the instructions of a frame there, the end of the
  * stack, the bytes of the function's CFI, the offset in the function, and its size.
  * And for each file "first", its name, and the instructions of the first stack through
@@ -175,7 +176,11 @@ int main(void)
 			printf("%s: there is no such file\n", patterns[i]);
 			return 1;
 		}
-		error = file_open(&file, found.gl_pathv[0]) ?: measure(&file);
+		error = file_open(&file, found.gl_pathv[0]);
+		if (!error) {
+			printf("file %s %s\n", file.name, found.gl_pathv[0]);
+			error = measure(&file);
+		}
 		if (error) {
 			printf("%s: %s\n", found.gl_pathv[0], error);
 			return 1;

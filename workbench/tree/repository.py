@@ -6,9 +6,8 @@ new to the kernel, as `<path>.patch`, against the base, if it is changed.
 workbench/series/NNNN-name holds one commit: its message, a line `---`, and the
 paths that it touches.  If an earlier commit touches one of them as well,
 NNNN-name.steps is a patch with the change that this commit makes to it.  The state
-of a file before the commit is its state afterwards, with the step reverted.  So no
-line is stored twice, and an edit by hand becomes part of the commit that wrote the
-line.
+of a file before the commit is its state afterwards, with the step reverted.  So an
+edit by hand becomes part of the commit that wrote the line.
 """
 
 import os
@@ -24,7 +23,7 @@ SERIES_NAME = re.compile(r"(\d{4})-([A-Za-z0-9][A-Za-z0-9._+-]*)")
 STEPS = ".steps"
 # Names at the top of the repository that are no part of the kernel.  Of names
 # with a leading dot, only patches belong to the kernel.
-OWN_NAMES = {"workbench", "build", "out", "README.md", "Makefile", "COPYING"}
+OWN_NAMES = {"workbench", "results", "build", "out", "README.md", "Makefile", "COPYING"}
 
 
 def is_kernel_part(path):

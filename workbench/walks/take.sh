@@ -14,7 +14,8 @@ take() { # NAME TIMEOUT COMMAND...
 	as_text "$OUT/$1"
 } >&2
 
-# perf script takes less time on the host.
+# perf script takes less time on the host. NAME.at-once lists the samples whose stack is not a
+# deferred one: of these, perf says nothing in NAME.script.
 as_text() { # DIRECTORY
 	local PATH=$PERF_BUILD:$PATH data name fields
 
@@ -23,11 +24,13 @@ as_text() { # DIRECTORY
 		# perf silently records in another way if a requested feature is missing.
 		perf evlist -v -i "$data" >"$name.events" 2>"$name.log"
 		grep -q defer_callchain: "$name.events" || die "$data: stacks were not deferred"
-		fields=comm,tid,time,event,ip,sym,dso,dsoff
+		fields=comm,tid,time,event,ip,sym,dso,dsoff,stack_end
 		[[ $name != *.twice ]] || fields=$fields,trace
 		# The kernel's own functions are those of the guest's kernel.
 		perf script -i "$data" -k "$(kernel_dir series)/vmlinux" --ns --no-inline --max-stack 1024 \
-			--no-merge-callchains -F "$fields" >"$name.script" 2>"$name.log" || {
+			-F "$fields" >"$name.script" 2>"$name.log" &&
+			perf script -i "$data" --ns --stack-end unknown -F comm,tid,time,event \
+				>"$name.at-once" 2>>"$name.log" || {
 			cat "$name.log" >&2
 			die "perf script failed on $data"
 		}

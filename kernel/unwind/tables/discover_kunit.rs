@@ -113,13 +113,19 @@ mod tests {
             find_nothing(&registry, start, start | 0x1000)?;
         }
         assert_eq!(find_nothing(&registry, 0x50_0000, 0x51_0000), Err(ENOSPC));
+        // One takes the place of its neighbours: also of two, and then there is room again.
+        find_nothing(&registry, 0x10_0000, 0x10_2000)?;
+        assert_eq!(registry.absent(), MOST);
+        find_nothing(&registry, 0x10_0000, 0x10_3000)?;
+        assert_eq!(registry.absent(), MOST.wrapping_sub(1));
+        find_nothing(&registry, 0x50_0000, 0x51_0000)?;
         for nth in 0..MOST {
             let start = nth.wrapping_mul(0x2000) | 0x60_0000;
 
             find_table(&registry, start, start | 0x1000)?;
         }
-        assert_eq!(find_table(&registry, 0x50_0000, 0x51_0000), Err(ENOSPC));
-        assert_eq!(register(&registry, 0x50_0000, 0x51_0000), Err(ENOSPC));
+        assert_eq!(find_table(&registry, 0x52_0000, 0x53_0000), Err(ENOSPC));
+        assert_eq!(register(&registry, 0x52_0000, 0x53_0000), Err(ENOSPC));
         // A table that was found makes room for one in its place.
         register(&registry, 0x60_0800, 0x60_1800)?;
         assert_eq!((registry.len(), registry.absent()), (MOST, MOST));
@@ -160,20 +166,23 @@ mod tests {
         find_table(&registry, 0x10_0000, 0x12_0000)?;
         find_nothing(&registry, 0x15_0000, 0x18_0000)?;
 
-        // An update is for what has a table, whoever found it.
+        // What a program asks for does not depend on what walks have found.
         let update = |start, end| {
             let section = table(start, end, Origin::Prctl)?;
             registry.replace(registry.entry(section, GFP_KERNEL)?)
         };
-        update(0x20_0000, 0x24_0000)?;
-        assert_eq!(update(0x15_0000, 0x18_0000), Err(ENOENT));
+        for (start, end) in [(0x20_0000, 0x24_0000), (0x15_0000, 0x18_0000)] {
+            assert_eq!(update(start, end), Err(ENOENT));
+            assert!(registry.remove(start, end, Format::SFrame).is_none());
+        }
+        update(0x12_0000, 0x15_0000)?;
         assert!(has(
             &registry,
             &[
                 (0x10_0000, 0x12_0000, true, Origin::Discovery),
                 (0x12_0000, 0x15_0000, true, Origin::Prctl),
                 (0x15_0000, 0x18_0000, false, Origin::Discovery),
-                (0x20_0000, 0x24_0000, true, Origin::Prctl),
+                (0x20_0000, 0x24_0000, true, Origin::Discovery),
             ]
         ));
         Ok(())

@@ -42,6 +42,7 @@ const FP: Register = Register::Fp;
 
 static_assert!(is_from(Value::Unchanged, bindings::UNWIND_USER_UNCHANGED));
 static_assert!(is_from(Value::AtCfa(-8), bindings::UNWIND_USER_AT_CFA));
+static_assert!(is_from(Value::Unknown, bindings::UNWIND_USER_UNKNOWN));
 static_assert!(is_from(
     Value::Register(SP, 8),
     bindings::UNWIND_USER_REG | bindings::UNWIND_USER_SP

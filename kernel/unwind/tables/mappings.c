@@ -10,10 +10,14 @@
 #include <linux/sched.h>
 #include <linux/unwind_tables.h>
 
+#include "../user.h"
 #include "mappings.h"
 
-/* How many mappings below the text may be looked at for the start of its file. */
-#define MAPPINGS_BELOW	32
+/*
+ * How many mappings may be looked at for a part of a file: below the text for the file's
+ * start, and from there on for its program headers.
+ */
+#define MAPPINGS_NEAR	32
 /* In how many mappings text and a table may be that are found: a walk looks at all of them. */
 #define MAPPINGS_MOST	64
 
@@ -74,7 +78,7 @@ static struct vm_area_struct *find_header(struct mm_struct *mm, struct vm_area_s
 		if (has_header(vma, inode) && vma->vm_start == text->vm_start - before)
 			return vma;
 	}
-	for (i = 0; i < MAPPINGS_BELOW; i++) {
+	for (i = 0; i < MAPPINGS_NEAR; i++) {
 		vma = vma_prev(&vmi);
 		if (!vma)
 			break;
@@ -91,18 +95,21 @@ static struct vm_area_struct *find_header(struct mm_struct *mm, struct vm_area_s
  *
  * Context: Process context, takes the mmap lock.
  * Return: 0; -ENOENT if there is no text at @ip, or if tables are not looked for;
- *	   -EINTR if the task is being killed.
+ *	   -EINTR if the task is being killed; -EAGAIN if it would have to wait for
+ *	   the lock, and must not.
  */
 int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *object)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
-	int ret = -ENOENT;
+	int ret;
 
 	if (!static_branch_likely(&unwind_tables_discovery))
 		return -ENOENT;
-	if (mmap_read_lock_killable(mm))
-		return -EINTR;
+	ret = unwind_user_lock_mappings();
+	if (ret)
+		return ret;
+	ret = -ENOENT;
 	vma = vma_lookup(mm, ip);
 	if (!vma || !(vma->vm_flags & VM_EXEC) || !is_memory(vma))
 		goto unlock;
@@ -125,6 +132,67 @@ int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *obj
 unlock:
 	mmap_read_unlock(mm);
 	return ret;
+}
+
+/*
+ * Where a part of a file is in memory that can be read, in one of the mappings from
+ * address @from on; 0 if it is not.
+ */
+static unsigned long find_range(struct mm_struct *mm, unsigned long from,
+				const struct inode *inode, u64 offset, u64 len)
+{
+	VMA_ITERATOR(vmi, mm, from);
+	struct vm_area_struct *vma;
+	int i;
+
+	for (i = 0; i < MAPPINGS_NEAR; i++) {
+		u64 start, size;
+
+		vma = vma_next(&vmi);
+		if (!vma)
+			break;
+		start = (u64)vma->vm_pgoff << PAGE_SHIFT;
+		size = vma->vm_end - vma->vm_start;
+		if (vma->vm_file && file_inode(vma->vm_file) == inode &&
+		    vma->vm_flags & VM_READ && is_memory(vma) &&
+		    offset >= start && offset - start < size && len <= size - (offset - start))
+			return vma->vm_start + (offset - start);
+	}
+	return 0;
+}
+
+/**
+ * unwind_tables_find_headers - Find where the program headers of a file are mapped
+ * @ip:	    An address in the current process, with text of the file
+ * @object: What unwind_tables_find_object() has found for it
+ * @offset: Where the program headers are in the file, in bytes
+ * @len:    How many bytes they have
+ * @start:  Where to put their address
+ *
+ * Tools that add program headers to a finished file put all of them into a new
+ * segment, and the loader maps that like any other.
+ *
+ * Context: Process context, takes the mmap lock.
+ * Return: 0; -ENODATA if no mapping near the file's start has all of them; -EINTR if
+ *	   the task is being killed; -EAGAIN if it would have to wait for the lock, and
+ *	   must not.
+ */
+int unwind_tables_find_headers(unsigned long ip, const struct unwind_tables_object *object,
+			       u64 offset, u64 len, unsigned long *start)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *text;
+	int ret;
+
+	*start = 0;
+	ret = unwind_user_lock_mappings();
+	if (ret)
+		return ret;
+	text = vma_lookup(mm, ip);
+	if (text && text->vm_file)
+		*start = find_range(mm, object->header, file_inode(text->vm_file), offset, len);
+	mmap_read_unlock(mm);
+	return *start ? 0 : -ENODATA;
 }
 
 /* Whether a range is readable memory of a file, from byte @offset of that on, in few mappings. */
@@ -188,18 +256,21 @@ static void grow(struct mm_struct *mm, struct unwind_tables_part *part)
  *
  * Context: Process context, takes the mmap lock.
  * Return: 0; -ENODATA if it is not there, or in more than 64 mappings; -EINTR if
- *	   the task is being killed.
+ *	   the task is being killed; -EAGAIN if it would have to wait for the lock,
+ *	   and must not.
  */
 int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *text;
-	int ret = -ENODATA;
+	int ret;
 
 	if (part->start >= part->end || part->end > TASK_SIZE_MAX)
 		return -ENODATA;
-	if (mmap_read_lock_killable(mm))
-		return -EINTR;
+	ret = unwind_user_lock_mappings();
+	if (ret)
+		return ret;
+	ret = -ENODATA;
 	text = vma_lookup(mm, ip);
 	if (!text || !text->vm_file ||
 	    !is_of_file(mm, part->start, part->end, file_inode(text->vm_file), part->offset))
@@ -207,6 +278,44 @@ int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_
 
 	if (around)
 		grow(mm, part);
+	ret = 0;
+unlock:
+	mmap_read_unlock(mm);
+	return ret;
+}
+
+/**
+ * unwind_tables_find_records - Find where another part of a file is mapped
+ * @ip:	  An address in the current process, with text of the file
+ * @addr: An address in that part
+ * @part: Where to put all of the segment that @addr is in
+ *
+ * Context: Process context, takes the mmap lock.
+ * Return: 0; -ENODATA if @addr is in no readable memory of the file; -EINTR if the
+ *	   task is being killed; -EAGAIN if it would have to wait for the lock, and
+ *	   must not.
+ */
+int unwind_tables_find_records(unsigned long ip, unsigned long addr,
+			       struct unwind_tables_part *part)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *text, *vma;
+	int ret;
+
+	ret = unwind_user_lock_mappings();
+	if (ret)
+		return ret;
+	ret = -ENODATA;
+	text = vma_lookup(mm, ip);
+	vma = vma_lookup(mm, addr);
+	if (!text || !text->vm_file || !vma || !vma->vm_file ||
+	    file_inode(text->vm_file) != file_inode(vma->vm_file) ||
+	    !(vma->vm_flags & VM_READ) || !is_memory(vma))
+		goto unlock;
+
+	part->start = vma->vm_start;
+	part->end = vma->vm_end;
+	grow(mm, part);
 	ret = 0;
 unlock:
 	mmap_read_unlock(mm);
@@ -223,7 +332,8 @@ unlock:
  * Context: Process context.
  * Return: 0, then the caller calls unwind_tables_unlock_mapped(); -EACCES if some
  *	   of the text is no text, or it is in more than 64 mappings; -EAGAIN if a
- *	   table is not mapped there any more; -EINTR if the task is being killed.
+ *	   table is not mapped there any more, or if it would have to wait for the
+ *	   lock, and must not; -EINTR if the task is being killed.
  */
 int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
 			      const struct unwind_tables_part *parts, unsigned int nr)
@@ -233,8 +343,9 @@ int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
 	unsigned int i;
 	int ret;
 
-	if (mmap_read_lock_killable(mm))
-		return -EINTR;
+	ret = unwind_user_lock_mappings();
+	if (ret)
+		return ret;
 
 	ret = -EACCES;
 	if (!range_is(mm, text_start, text_end, VM_EXEC, MAPPINGS_MOST))
@@ -263,4 +374,15 @@ unlock:
 void unwind_tables_unlock_mapped(void)
 {
 	mmap_read_unlock(current->mm);
+}
+
+/**
+ * unwind_tables_may_wait - Whether lookups may wait for other tasks
+ *
+ * Context: Any.
+ * Return: False if the current task takes a stack that must not wait.
+ */
+bool unwind_tables_may_wait(void)
+{
+	return !current->unwind_info.at_once;
 }

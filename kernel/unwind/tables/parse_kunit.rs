@@ -93,6 +93,22 @@ mod tests {
             (found, budget.left())
         }
 
+        /// What is found for byte `offset` of a file, of which this has all but the first `less`
+        /// bytes, and `start` the ELF header and nothing else.
+        fn object_of_two(
+            &self,
+            start: &Self,
+            less: u64,
+            offset: u64,
+        ) -> Result<elf::Object, elf::Error> {
+            let mut budget = Budget::new(ENOUGH);
+            let headers = elf::Headers::read(start, start.len as u64, &Target::AMD64, &mut budget)?;
+            let at = headers.place().wrapping_sub(less);
+
+            assert!(headers.end() > start.len as u64);
+            headers.object(self, at, offset, &Target::AMD64, &mut budget)
+        }
+
         /// What is found for byte `offset` of the file that this is.
         fn object(&self, offset: u64, units: u32) -> (Result<elf::Object, elf::Error>, u32) {
             let mut budget = Budget::new(units);
@@ -254,6 +270,32 @@ mod tests {
 
             for (offset, expected) in file.lookups {
                 assert!(agree_on_file(&memory, file.name, *offset, *expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Wherever the program headers are mapped: what follows from them is the same.
+    #[test]
+    fn files_in_two_parts() -> Result {
+        /// Bytes of an ELF header.
+        const SIZE: usize = 64;
+        /// How many bytes of it are in both parts.
+        const BOTH: usize = 8;
+        const LESS: usize = SIZE - BOTH;
+
+        for file in FILES {
+            let mut start = Memory::new(&file.unchanged())?;
+            let mut rest = Memory::new(&file.unchanged())?;
+
+            start.len = SIZE;
+            rest.bytes = KVec::new();
+            for byte in file.unchanged().first(MOST).skip(LESS) {
+                rest.bytes.push(byte, GFP_KERNEL)?;
+            }
+            for (offset, expected) in file.lookups {
+                let found = rest.object_of_two(&start, LESS as u64, *offset);
+                assert_eq!(found, expected.map_err(elf::Error::Absent));
             }
         }
         Ok(())

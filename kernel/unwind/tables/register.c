@@ -105,8 +105,8 @@ int unwind_tables_register(struct mm_struct *mm, const struct unwind_table_info 
  * @info: The ranges; that of the text is just as it was registered
  *
  * Context: As for unwind_tables_register().
- * Return: 0; -ENOENT if no such text has a table of this format; -EINVAL, -EACCES, -ENOMEM or
- *	   -EINTR as unwind_tables_register().
+ * Return: 0; -ENOENT if nobody has registered a table of this format for this text; -EINVAL,
+ *	   -EACCES, -ENOMEM or -EINTR as unwind_tables_register().
  */
 int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *info)
 {
@@ -124,8 +124,8 @@ int unwind_tables_update(struct mm_struct *mm, const struct unwind_table_info *i
  *	  filled in
  *
  * Context: Process context, may sleep. @mm must have users.
- * Return: 0; -ENOENT if no such text has a table of this format; -EINVAL if the format
- *	   is unknown.
+ * Return: 0; -ENOENT if nobody has registered a table of this format for this text;
+ *	   -EINVAL if the format is unknown.
  */
 int unwind_tables_unregister(struct mm_struct *mm, struct unwind_table_info *info)
 {

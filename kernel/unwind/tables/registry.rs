@@ -273,18 +273,18 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is no such section, or it has no table of this format; `ENOMEM`.
+    /// `ENOENT` if nobody has registered a table of this format for just this text; `ENOMEM`.
     pub(crate) fn replace(&self, entry: EntryRef<Section>) -> Result {
         let new = **entry;
         let mut locked = self.lock();
         let old = locked
             .exact_with_table(new.text_start, new.text_end)
             .filter(|old| {
-                let has = |section: &Section, format| section.table(format).is_some();
+                let has = |format: &Format| old.section.has_explicit(*format);
 
                 Format::ALL
                     .iter()
-                    .all(|format| has(&old.section, *format) || !has(&new, *format))
+                    .all(|format| has(format) || new.table(*format).is_none())
             })
             .ok_or(ENOENT)?;
         let entry = self.entry_over(entry, &old.section)?;
@@ -292,14 +292,25 @@ impl Registry {
         locked.replace(&old, entry)
     }
 
-    /// Removes the table of `format` from the section that has exactly the text `start..end`, and
-    /// the section with it, unless it has another table that somebody has registered. If there is
-    /// such a table, that cannot fail. Yields the section as it was.
+    /// Removes the table of `format` that somebody has registered for exactly the text
+    /// `start..end`, and the section with it, unless it has another such table. If there is such a
+    /// table, that cannot fail. Yields the section as it was.
     pub(crate) fn remove(&self, start: usize, end: usize, format: Format) -> Option<Found> {
+        self.remove_if(start, end, format, |section| section.has_explicit(format))
+    }
+
+    /// The same, if the section meets a condition.
+    fn remove_if(
+        &self,
+        start: usize,
+        end: usize,
+        format: Format,
+        condition: impl FnOnce(&Section) -> bool,
+    ) -> Option<Found> {
         let mut locked = self.lock();
         let found = locked
             .exact(start, end)
-            .filter(|found| found.section.table(format).is_some())?;
+            .filter(|found| condition(&found.section))?;
 
         match found.section.without(format) {
             Some(rest) => locked.replace_at_last(rest),
@@ -328,10 +339,10 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; then nothing has changed.
+    /// `ENOMEM`, or `EAGAIN` in a walk that must not wait; then nothing has changed.
     pub(crate) fn unshare(&self, flags: Flags) -> Result {
         let shared = {
-            let locked = self.lock();
+            let locked = self.lock_in_walk()?;
 
             if !locked.set().is_shared() {
                 return Ok(());
@@ -342,7 +353,7 @@ impl Registry {
         // SAFETY: A registry writes to a set only while it has the only reference. `shared` is
         // another one, which was made under the lock, and stays until the copy is made.
         let copy = unsafe { shared.copy(flags) }?;
-        let mut locked = self.lock();
+        let mut locked = self.lock_in_walk()?;
 
         // Another thread may have been faster.
         if core::ptr::eq(locked.set(), &raw const *shared) {
@@ -413,7 +424,10 @@ impl Registry {
     /// Removes the table of `format`, if it was not unregistered meanwhile, and the section with
     /// it, unless it has another table that somebody has registered. It cannot fail.
     pub(crate) fn drop_table(&self, section: &Section, format: Format) {
-        if let Some(found) = self.remove(section.text_start, section.text_end, format) {
+        let (start, end) = (section.text_start, section.text_end);
+        let has_table = |section: &Section| section.table(format).is_some();
+
+        if let Some(found) = self.remove_if(start, end, format, has_table) {
             found.trace_dropped(found.section.without(format));
         }
     }

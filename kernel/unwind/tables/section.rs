@@ -42,6 +42,8 @@ pub(crate) enum Absence {
     NoHeader,
     /// The table is not mapped where the file says.
     NotMapped,
+    /// The index of the table has no entries.
+    NoIndex,
     /// The file's headers say so.
     Elf(elf::Absence),
 }
@@ -53,6 +55,7 @@ impl Absence {
             Self::NoFile => c"no-file",
             Self::NoHeader => c"no-header",
             Self::NotMapped => c"not-mapped",
+            Self::NoIndex => c"no-index",
             Self::Elf(absence) => absence.name(),
         }
     }

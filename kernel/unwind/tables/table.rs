@@ -22,7 +22,7 @@ use crate::parse::{
 
 /// What this kernel runs.
 #[cfg(CONFIG_X86_64)]
-type Machine = crate::parse::Amd64;
+pub(crate) type Machine = crate::parse::Amd64;
 
 /// What a table is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

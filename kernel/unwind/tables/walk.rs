@@ -119,17 +119,18 @@ impl Walk<'_> {
         Nothing(unsafe { &mut (*self.raw).nothing })
     }
 
-    /// Takes one of the discoveries that this stack may make.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Budget`] if there is none left.
-    pub(crate) fn begin_discovery(&mut self) -> Result<(), Error> {
+    /// Takes one of the discoveries that this stack may make. Returns whether there was one left.
+    pub(crate) fn begin_discovery(&mut self) -> bool {
         // SAFETY: By the type invariants, `raw` is valid, and only used by this.
         let discoveries = unsafe { &mut (*self.raw).discoveries };
 
-        *discoveries = discoveries.checked_sub(1).ok_or(Error::Budget)?;
-        Ok(())
+        match discoveries.checked_sub(1) {
+            Some(left) => {
+                *discoveries = left;
+                true
+            }
+            None => false,
+        }
     }
 }
 

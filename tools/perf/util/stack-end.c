@@ -79,7 +79,8 @@ static int fprintf_object(const char *what, struct perf_sample *sample,
 	return printed;
 }
 
-int sample__fprintf_stack_end(struct perf_sample *sample, struct thread *thread, FILE *fp)
+int sample__fprintf_stack_end(struct perf_sample *sample, struct thread *thread, bool line,
+			      FILE *fp)
 {
 	int printed;
 
@@ -87,8 +88,9 @@ int sample__fprintf_stack_end(struct perf_sample *sample, struct thread *thread,
 	    sample->stack_end == PERF_CALLCHAIN_END_COMPLETE)
 		return 0;
 
-	/* Where a frame has its symbol. */
-	printed = fprintf(fp, "\t%16s [stack ends: ", "");
+	/* In a line of its own, it is where a frame has its symbol. */
+	printed = line ? fprintf(fp, "\t%16s", "") : 0;
+	printed += fprintf(fp, " [stack ends: ");
 
 	switch (sample->stack_end) {
 	case PERF_CALLCHAIN_END_NO_INFO:
@@ -115,5 +117,5 @@ int sample__fprintf_stack_end(struct perf_sample *sample, struct thread *thread,
 	}
 	if (sample->stack_guessed && sample->stack_end != STACK_END_GUESSED)
 		printed += fprintf(fp, "; frames guessed");
-	return printed + fprintf(fp, "]\n");
+	return printed + fprintf(fp, line ? "]\n" : "]");
 }

@@ -19,7 +19,8 @@ const char *stack_end__name(unsigned int end);
 bool sample__find_stack_end(struct perf_sample *sample, struct thread *thread,
 			    struct addr_location *al);
 
-/* A line that says why there are no more frames, unless there are none. */
-int sample__fprintf_stack_end(struct perf_sample *sample, struct thread *thread, FILE *fp);
+/* Why there are no more frames, unless there are none: in a line of its own, or not. */
+int sample__fprintf_stack_end(struct perf_sample *sample, struct thread *thread, bool line,
+			      FILE *fp);
 
 #endif /* __PERF_STACK_END_H */

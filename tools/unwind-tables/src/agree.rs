@@ -71,12 +71,13 @@ pub fn kind<A: Arch>(found: Result<Rule, Error>, expected: &Expected) -> Option<
 fn is_unsupported(cause: Unsupported, expected: &Expected) -> bool {
     match cause {
         Unsupported::StackPointer => expected.unusual_sp,
-        Unsupported::FramePointer => expected.fp == Said::Undefined,
         // It is in a register that calls do not leave it in.
         Unsupported::ReturnAddress => expected.ra == Said::Value(Value::Unchanged),
         // Gimli refuses what this row comes from, or has no word for it.
         Unsupported::Cfa | Unsupported::Signed | Unsupported::ReturnRegister => true,
-        _ => [expected.cfa, expected.ra, expected.fp].contains(&Said::Other),
+        // The kernel knows the shape of a few, and evaluates none. Gimli evaluates them all.
+        Unsupported::Expression => expected.by_expression,
+        _ => [expected.cfa, expected.ra].contains(&Said::Other),
     }
 }
 
@@ -86,11 +87,17 @@ fn is_equal<A: Arch>(rule: &Rule, expected: &Expected) -> bool {
         above => (Said::Above(rule.cfa(), above), None),
     };
     let ra = cfi::normal::<A>(rule.ra(), A::RA as u16, base);
-    let fp = cfi::normal::<A>(rule.fp(), A::FP as u16, base);
+    let fp = match rule.fp() {
+        // No rule can say where it is, or nobody knows.
+        Value::Unknown => {
+            expected.fp_by_expression || [Said::Other, Said::Undefined].contains(&expected.fp)
+        }
+        fp => Said::Value(cfi::normal::<A>(fp, A::FP as u16, base)) == expected.fp,
+    };
 
     cfa == expected.cfa
         && Said::Value(ra) == expected.ra
-        && Said::Value(fp) == expected.fp
+        && fp
         && rule.is_signal() == expected.signal
         && rule.signed_ra() == expected.signed
         && !expected.unusual_sp

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! CIEs whose augmentation gimli does not know.
+//! CIEs that gimli does not know.
 //!
 //! On AArch64 'B' says that return addresses are signed with key B, and 'G' that the stack is
 //! tagged. Neither has data, so each is overwritten by 'S', which has none either: then gimli reads
 //! the CIE, and what it really says is kept here.
+//!
+//! Version 4 has two bytes more than version 3: the sizes of an address and of a segment selector,
+//! which gimli does not expect in `.eh_frame`. They are taken out, and the CIE becomes one of
+//! version 3, with two no-operations at its end.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -55,6 +59,14 @@ pub fn readable(section: &[u8], endian: RunTimeEndian) -> (Cow<'_, [u8]>, Change
         let Some(place) = place.map(|place| offset + place.start..offset + place.end) else {
             continue;
         };
+        let end = section.len() - input.len();
+        let sizes = place.end + 1..place.end + 3;
+        if section[place.start - 1] == 4 && sizes.end <= end && section[sizes.clone()] == [8, 0] {
+            let bytes = bytes.to_mut();
+            bytes[place.start - 1] = 3;
+            bytes.copy_within(sizes.end..end, sizes.start);
+            bytes[end - sizes.len()..end].fill(0);
+        }
         let letters = &section[place.clone()];
         if letters.first() != Some(&b'z') || !letters.iter().any(|letter| b"BG".contains(letter)) {
             continue;
@@ -91,6 +103,22 @@ mod tests {
             key_b: true,
         };
         assert_eq!(changed, Changed::from([(12, said)]));
+    }
+
+    #[test]
+    fn version_4_becomes_version_3() {
+        let cie = b"\x10\0\0\0\0\0\0\0\x04zR\0\x08\0\x01\x78\x10\x01\x1b\x0e";
+        let section = [&cie[..], b"\x05\0\0\0\0\0\0\0\x04"].concat();
+        let (bytes, changed) = readable(&section, RunTimeEndian::Little);
+
+        assert_eq!(&bytes[..12], b"\x10\0\0\0\0\0\0\0\x03zR\0");
+        assert_eq!(&bytes[12..20], b"\x01\x78\x10\x01\x1b\x0e\0\0");
+        assert_eq!(&bytes[20..], &section[20..]);
+        assert!(changed.is_empty());
+        // Other sizes.
+        let mut other = section.clone();
+        other[12] = 4;
+        assert_eq!(readable(&other, RunTimeEndian::Little).0, &other[..]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 //! The rules that a file's own `.eh_frame` has.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 
 use gimli::{
@@ -40,6 +40,10 @@ pub struct Expected {
     pub unusual_ra: bool,
     /// The caller's stack pointer is not the CFA.
     pub unusual_sp: bool,
+    /// An expression says where the CFA or the return address is.
+    pub by_expression: bool,
+    /// An expression says where the frame pointer is.
+    pub fp_by_expression: bool,
     pub signed: Option<Key>,
     pub signal: bool,
 }
@@ -103,8 +107,10 @@ pub struct Cfi<'a, A> {
     /// Where the section stands.
     address: u64,
     changed: &'a Changed,
-    /// Sorted by address.
+    /// Those that are about any address, sorted by that.
     pub fdes: Vec<Fde>,
+    /// Where the others stand.
+    empty: HashSet<u64>,
     /// What could not be read.
     pub errors: Vec<String>,
     arch: PhantomData<A>,
@@ -123,6 +129,7 @@ impl<'a, A: Arch> Cfi<'a, A> {
             address,
             changed,
             fdes: Vec::new(),
+            empty: HashSet::new(),
             errors: Vec::new(),
             arch: PhantomData,
         };
@@ -164,7 +171,11 @@ impl<'a, A: Arch> Cfi<'a, A> {
                     .push(format!("an entry cannot be read: {error}")),
             }
         }
-        self.fdes.retain(|fde| fde.start < fde.end);
+        let empty = self.fdes.extract_if(.., |fde| fde.start >= fde.end);
+        let address = self.address;
+        self.empty = empty
+            .map(|fde| address.wrapping_add(fde.offset as u64))
+            .collect();
         self.fdes.sort_by_key(|fde| fde.start);
     }
 
@@ -186,6 +197,11 @@ impl<'a, A: Arch> Cfi<'a, A> {
 
         same.take_while(|fde| fde.start == start)
             .find(|fde| self.address_of(fde) == address)
+    }
+
+    /// Whether the FDE that stands at `address` is about no address.
+    pub fn is_empty(&self, address: u64) -> bool {
+        self.empty.contains(&address)
     }
 
     /// Where an FDE stands.
@@ -235,6 +251,7 @@ impl<'a, A: Arch> Cfi<'a, A> {
         let said = self.changed.get(&fde.cie().offset());
         let ra = row.register(fde.cie().return_address_register());
         let sp = row.register(Register(A::SP as u16));
+        let fp = row.register(Register(A::FP as u16));
         let key = if said.is_some_and(|said| said.key_b) {
             Key::B
         } else {
@@ -247,11 +264,7 @@ impl<'a, A: Arch> Cfi<'a, A> {
         let expected = Expected {
             cfa,
             ra: evaluator.saved(ra.as_ref(), A::RA as u16, cfa),
-            fp: evaluator.saved(
-                row.register(Register(A::FP as u16)).as_ref(),
-                A::FP as u16,
-                cfa,
-            ),
+            fp: evaluator.saved(fp.as_ref(), A::FP as u16, cfa),
             unusual_ra: matches!(
                 ra,
                 Some(
@@ -266,11 +279,21 @@ impl<'a, A: Arch> Cfi<'a, A> {
                     sp,
                     None | Some(RegisterRule::SameValue | RegisterRule::ValOffset(0))
                 ),
+            by_expression: matches!(row.cfa(), CfaRule::Expression(_)) || is_expression(&ra),
+            fp_by_expression: is_expression(&fp),
             signed: signed.then_some(key),
             signal: said.map_or(fde.is_signal_trampoline(), |said| said.signal),
         };
         (expected, evaluator.used_pc)
     }
+}
+
+/// Whether an expression says where a register is.
+fn is_expression(rule: &Option<RegisterRule<usize>>) -> bool {
+    matches!(
+        rule,
+        Some(RegisterRule::Expression(_) | RegisterRule::ValExpression(_))
+    )
 }
 
 /// The byte order of an architecture.

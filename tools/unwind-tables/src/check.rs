@@ -192,9 +192,11 @@ fn judge(report: &mut Report) {
             (Verdict::Refused, Some(reason.into()))
         }
         (Some(Verdict::Refused), Verdict::Good, Verdict::Refused) => {
-            let reason = ".eh_frame; the kernel uses the SFrame table alone";
-            (Verdict::Refused, Some(reason.into()))
+            let alone = ".eh_frame; the kernel uses the SFrame table alone";
+            let some = reason(eh_frame).map(|reason| format!(".eh_frame: {reason}"));
+            (Verdict::Refused, Some(some.unwrap_or(alone.into())))
         }
+        (Some(bad), _, other) if bad == other => (bad, reason(eh_frame)),
         (Some(bad), ..) => (bad, None),
         // Whoever links such a table wants it to be used.
         (None, Verdict::NotFound, _) => (Verdict::NotFound, reason(sframe)),

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::arch::Arch;
 use crate::elf::{Elf, Segment};
 use crate::parse::Budget;
-use crate::parse::elf::{self, Object, Target};
+use crate::parse::elf::{self, Headers, Object, Target};
 use crate::table::Bytes;
 
 /// Files are mapped in pages. Larger ones are mapped alike: linkers align segments to the largest.
@@ -26,6 +26,8 @@ pub enum Absence {
     NoHeader,
     /// The table is not mapped where its program header says.
     NotMapped,
+    /// The index has no entries.
+    NoIndex,
     /// The headers say so.
     Elf(elf::Absence),
 }
@@ -35,6 +37,7 @@ impl Absence {
         match self {
             Self::NoHeader => "the ELF header is in no segment",
             Self::NotMapped => "the table is in no segment that has it where its header says",
+            Self::NoIndex => "the index has no entries",
             Self::Elf(absence) => absence.text(),
         }
     }
@@ -55,7 +58,7 @@ pub fn discover<A: Arch>(elf: &Elf<'_>) -> Vec<(Segment, Result<Object, Absence>
         .filter(|text| text.file_size != 0)
         .map(|text| {
             let found = match len {
-                Some(len) => object::<A>(&headers, len, text.file_offset),
+                Some(len) => object::<A>(elf, &headers, len, text.file_offset),
                 None => Err(Absence::NoHeader),
             };
             (*text, found)
@@ -63,18 +66,43 @@ pub fn discover<A: Arch>(elf: &Elf<'_>) -> Vec<(Segment, Result<Object, Absence>
         .collect()
 }
 
-/// Asks the kernel's reader about byte `offset` of a file of which `len` bytes are mapped.
-fn object<A: Arch>(headers: &[u8], len: u64, offset: u64) -> Result<Object, Absence> {
+/// Asks the kernel's reader about byte `offset` of a file of which `len` bytes are mapped with the
+/// ELF header. The program headers may be in another segment.
+fn object<A: Arch>(
+    elf: &Elf<'_>,
+    headers: &[u8],
+    len: u64,
+    offset: u64,
+) -> Result<Object, Absence> {
     let target = Target {
         machine: A::MACHINE,
         page_size: PAGE,
     };
     let mut budget = Budget::new(elf::MAX_UNITS);
+    let reader = Bytes(headers);
 
-    elf::object(&Bytes(headers), len, offset, &target, &mut budget).map_err(|error| match error {
-        elf::Error::Absent(absence) => Absence::Elf(absence),
-        // The file is shorter than it says, and never costs more than the budget.
-        elf::Error::Fault | elf::Error::Budget => Absence::Elf(elf::Absence::Headers),
+    Headers::read(&reader, len, &target, &mut budget)
+        .and_then(|headers| {
+            if headers.end() > len && !is_mapped(elf, headers.place()..headers.end()) {
+                return Err(elf::Absence::Headers.into());
+            }
+            headers.object(&reader, headers.place(), offset, &target, &mut budget)
+        })
+        .map_err(|error| match error {
+            elf::Error::Absent(absence) => Absence::Elf(absence),
+            // The file is shorter than it says, and never costs more than the budget.
+            elf::Error::Fault | elf::Error::Budget => Absence::Elf(elf::Absence::Headers),
+        })
+}
+
+/// Whether a range of a file is in the pages of a segment that can be read.
+fn is_mapped(elf: &Elf<'_>, range: Range<u64>) -> bool {
+    elf.loads.iter().any(|load| {
+        let start = load.file_offset & !(PAGE - 1);
+        let end = load.file_offset.saturating_add(load.file_size);
+        let end = end.saturating_add(PAGE - 1) & !(PAGE - 1);
+
+        load.readable && load.file_size != 0 && start <= range.start && range.end <= end
     })
 }
 
@@ -120,30 +148,38 @@ pub struct Mapping<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// Address of its first byte.
     pub base: u64,
+    /// Where that is in the file.
+    offset: u64,
     /// How many bytes are mapped: maybe more than the file has.
     pub len: u32,
 }
 
 /// What is mapped around a table, whole pages, if the table is mapped where its header says.
 pub fn around<'a>(elf: &Elf<'a>, table: &elf::Segment) -> Option<Mapping<'a>> {
-    let load = elf.load_at(table.address).filter(|load| load.readable)?;
+    let mapping = mapping(elf, table.address)?;
+    let place = table.address - mapping.base;
+
+    (mapping.offset.checked_add(place)? == table.offset
+        && place.checked_add(table.len)? <= mapping.len.into())
+    .then_some(mapping)
+}
+
+/// What is mapped of the readable segment that an address is in, whole pages.
+pub fn mapping<'a>(elf: &Elf<'a>, address: u64) -> Option<Mapping<'a>> {
+    let load = elf.load_at(address).filter(|load| load.readable)?;
     let before = load.address % PAGE;
-    let base = load.address - before;
-    let start = load.file_offset.checked_sub(before)?;
+    let offset = load.file_offset.checked_sub(before)?;
     let len = load.file_size.checked_add(before)?;
     let len = len.checked_add(PAGE - 1)? & !(PAGE - 1);
-    let place = table.address - base;
+    let len = u32::try_from(len).unwrap_or(u32::MAX);
 
-    if start % PAGE != 0
-        || start.checked_add(place)? != table.offset
-        || place.checked_add(table.len)? > len
-    {
+    if offset % PAGE != 0 {
         return None;
     }
-    let len = u32::try_from(len).unwrap_or(u32::MAX);
     Some(Mapping {
-        bytes: part(elf.data, start..start.checked_add(len.into())?)?,
-        base,
+        bytes: part(elf.data, offset..offset.checked_add(len.into())?)?,
+        base: load.address - before,
+        offset,
         len,
     })
 }

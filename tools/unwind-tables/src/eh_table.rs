@@ -6,11 +6,12 @@
 use std::borrow::Cow;
 
 use crate::arch::Arch;
-use crate::discovery::{self, Absence};
+use crate::discovery::{self, Absence, Mapping};
 use crate::elf::Elf;
-use crate::parse::eh_frame::Header;
+use crate::parse::eh_frame::{Header, Records};
 use crate::parse::elf::{self, Segment};
-use crate::parse::{Budget, Error, Reader, Rule};
+use crate::parse::{Array, Budget, Element, Error, Fault, Lost, Reader, Rule};
+use crate::search;
 use crate::table::{Bytes, Table};
 
 /// Where the index is, or why the kernel finds none.
@@ -53,13 +54,32 @@ pub fn find<A: Arch>(elf: &Elf<'_>) -> Found {
     }
 }
 
+/// What is mapped around an index, and where its records are if that is in another segment: the
+/// place of each in the table, and its bytes.
+struct Parts<'a>(Vec<(u64, Cow<'a, [u8]>)>);
+
+impl Reader for Parts<'_> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let read = |(place, bytes): &(u64, Cow<'_, [u8]>)| {
+            let at = offset.checked_sub(*place)?;
+            Bytes(bytes).read(at, buf).ok()
+        };
+
+        self.0.iter().find_map(read).ok_or(Fault)
+    }
+
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
+        search::in_reader(self, array, key)
+    }
+}
+
 /// A table whose header is good.
 pub struct EhTable<'a, A> {
     pub header: Header<A>,
-    bytes: Cow<'a, [u8]>,
+    bytes: Parts<'a>,
     /// Address of its first byte.
     pub base: u64,
-    /// How many bytes are mapped.
+    /// How many bytes it may use: all that is mapped, and what is between.
     pub len: u32,
     /// Where the header is, in bytes from the start of the table.
     place: u64,
@@ -79,36 +99,64 @@ pub struct Entry {
 impl<'a, A: Arch> EhTable<'a, A> {
     /// Reads the header of the index in `segment`.
     pub fn read(elf: &Elf<'a>, segment: &Segment) -> Result<Result<Self, Error>, Absence> {
-        let mapping = discovery::around(elf, segment).ok_or(Absence::NotMapped)?;
-        let place = segment.address - mapping.base;
+        let index = discovery::around(elf, segment).ok_or(Absence::NotMapped)?;
+        let records = Self::records(elf, segment, &index)?;
+
+        // Both, with what is between them, if that is not too much.
+        let base = |mapping: &Mapping<'_>| mapping.base;
+        let end = |mapping: &Mapping<'_>| mapping.base + u64::from(mapping.len);
+        let hull = records.as_ref().and_then(|records| {
+            let first = base(&index).min(base(records));
+            let len = end(&index).max(end(records)) - first;
+            Some((first, u32::try_from(len).ok()?))
+        });
+        let (first, len) = hull.unwrap_or((index.base, index.len));
+        let records = records.filter(|_| hull.is_some());
+        let parts = [Some(index), records].into_iter().flatten();
+        let bytes = Parts(parts.map(|part| (part.base - first, part.bytes)).collect());
+        let place = segment.address - first;
         let at = u32::try_from(place).map_err(|_| Absence::NotMapped)?;
 
-        Ok(
-            Header::read(&Bytes(&mapping.bytes), at, mapping.len).map(|header| Self {
-                header,
-                bytes: mapping.bytes,
-                base: mapping.base,
-                len: mapping.len,
-                place,
-            }),
-        )
+        Ok(Header::read(&bytes, at, len).map(|header| Self {
+            header,
+            bytes,
+            base: first,
+            len,
+            place,
+        }))
     }
 
-    fn bytes(&self) -> Bytes<'_> {
-        Bytes(&self.bytes)
+    /// What is mapped where the records are, if they are not around their index.
+    fn records(
+        elf: &Elf<'a>,
+        segment: &Segment,
+        index: &Mapping<'a>,
+    ) -> Result<Option<Mapping<'a>>, Absence> {
+        let place = segment.address - index.base;
+        let Ok(header) = Bytes(&index.bytes).read_array(place) else {
+            return Ok(None);
+        };
+
+        match Records::new::<A>(header, segment.address) {
+            Records::None => Err(Absence::NoIndex),
+            Records::At(address) if address.wrapping_sub(index.base) >= index.len.into() => {
+                Ok(discovery::mapping(elf, address))
+            }
+            Records::At(_) | Records::Unsaid => Ok(None),
+        }
     }
 
     /// What the kernel finds for an address, by its own search; and what it pays for that.
     pub fn lookup(&self, pc: u64) -> (Result<Rule, Error>, u32) {
         let mut budget = Budget::new(Table::<A>::BUDGET);
-        let rule = self.header.rule(&self.bytes(), self.base, pc, &mut budget);
+        let rule = self.header.rule(&self.bytes, self.base, pc, &mut budget);
 
         (rule, Table::<A>::BUDGET - budget.left())
     }
 
     /// All entries of the index. It ends with the first that is not there.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry, Error>> {
-        let [_, pointer, _, entry] = self.bytes().read_array(self.place).unwrap_or_default();
+        let [_, pointer, _, entry] = self.bytes.read_array(self.place).unwrap_or_default();
         // The kernel has accepted them.
         let pointer_len = match pointer & 0x0f {
             _ if pointer == 0xff => 0,
@@ -130,11 +178,11 @@ impl<'a, A: Arch> EhTable<'a, A> {
     fn entry(&self, place: u64, wide: bool) -> Result<Entry, Error> {
         let [start, fde] = if wide {
             [
-                A::u64(self.bytes().read_array(place)?),
-                A::u64(self.bytes().read_array(place + 8)?),
+                A::u64(self.bytes.read_array(place)?),
+                A::u64(self.bytes.read_array(place + 8)?),
             ]
         } else {
-            let number = |at| Ok::<_, Error>(A::u32(self.bytes().read_array(at)?) as i32 as u64);
+            let number = |at| Ok::<_, Error>(A::u32(self.bytes.read_array(at)?) as i32 as u64);
             [number(place)?, number(place + 4)?]
         };
         let header = self.base.wrapping_add(self.place);

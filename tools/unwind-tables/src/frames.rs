@@ -141,14 +141,18 @@ fn compare<A: Arch>(elf: &Elf<'_>, outcome: &mut Outcome) -> Result<()> {
     Ok(())
 }
 
-/// The files in some directories and one level below them: all, if the environment has
-/// UNWIND_TEST_FILES=all, or some of them.
-fn files(directories: &[&str]) -> Vec<PathBuf> {
-    let all = match std::env::var("UNWIND_TEST_FILES").as_deref() {
+/// Whether all files are looked at: the environment says so by UNWIND_TEST_FILES=all.
+fn all_files() -> bool {
+    match std::env::var("UNWIND_TEST_FILES").as_deref() {
         Err(_) => false,
         Ok("all") => true,
         Ok(other) => panic!("UNWIND_TEST_FILES is {other}, not all"),
-    };
+    }
+}
+
+/// The files in some directories and one level below them: all, or some of them.
+fn files(directories: &[&str]) -> Vec<PathBuf> {
+    let all = all_files();
     let entries = |directory: &Path| {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect::<Vec<_>>()
@@ -201,18 +205,26 @@ fn compare_all(machine: Machine, directories: &[&str]) {
         "{} wrong: {wrong:#?}",
         outcome.wrong.len()
     );
-    // All but a few bytes in ten thousand. Vector functions of AArch64 have frames whose size
-    // depends on the machine.
-    let least = if machine == Machine::AArch64 {
-        300
-    } else {
-        10_000
+    // The kernel's documentation says 0.001 % of x86-64. On s390x, start-up code does not say where
+    // its return address is. Among all files of AArch64 are vector functions, whose frames have a
+    // size that depends on the machine.
+    let least = match machine {
+        Machine::AArch64 if all_files() => 350,
+        Machine::S390x => 50_000,
+        _ => 100_000,
     };
     let all = outcome.bytes(|_| true);
-    let without = outcome.bytes(|kind| kind.starts_with("not supported"));
+    let too_much = agree::Kind::TooMuchWork.text();
+    let without = outcome.bytes(|kind| kind.starts_with("not supported") && kind != too_much);
     assert!(
         without <= all / least,
         "{without} of {all} bytes not supported"
+    );
+    // The ends of generated functions of cc1.
+    let too_much = outcome.bytes(|kind| kind == too_much);
+    assert!(
+        too_much <= all / 30_000,
+        "{too_much} of {all} bytes cost too much"
     );
 }
 

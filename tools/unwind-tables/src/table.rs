@@ -2,9 +2,12 @@
 
 //! The table of a file: found as the kernel finds it, read with the kernel's parser.
 
+use std::mem::MaybeUninit;
+
 use crate::arch::Arch;
 use crate::elf::{Elf, Segment};
 use crate::parse::sframe::{Attribute, Function, Header};
+use crate::parse::{AnyBlock, BlockHead, Index, LargeBlock};
 use crate::parse::{Array, Budget, Element, Error, Fault, Lost, Reader, Rule, Unsupported};
 use crate::search;
 
@@ -23,6 +26,42 @@ impl Reader for Bytes<'_> {
 
     fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
         search::in_reader(self, array, key)
+    }
+
+    fn find<'a>(
+        &self,
+        base: u64,
+        index: &Index,
+        key: u64,
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<AnyBlock<'a>> {
+        if !self.fits(base) {
+            return self.find_in_parts(base, index, key, room);
+        }
+        search::block_in_reader(self, base, index, key, room)
+    }
+
+    fn read_on<'a>(
+        &self,
+        base: u64,
+        index: &Index,
+        head: &BlockHead,
+        room: &'a mut MaybeUninit<LargeBlock>,
+    ) -> Option<&'a mut LargeBlock> {
+        if !self.fits(base) {
+            return self.read_block(index, head, room);
+        }
+        search::read_on_in_reader(self, base, index, head, room)
+    }
+}
+
+impl Bytes<'_> {
+    /// Whether they may be in user memory at address `base`, where no address wraps: a file may say
+    /// that it is anywhere.
+    fn fits(&self, base: u64) -> bool {
+        let end = base.checked_add(self.0.len() as u64);
+
+        end.is_some_and(|end| end.checked_add(u32::MAX.into()).is_some())
     }
 }
 
@@ -161,7 +200,7 @@ pub fn row_at(rows: &Rows, block: Option<u8>, size: u32, offset: u32) -> (Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::Amd64;
+    use crate::parse::{Amd64, Register, Value};
 
     #[test]
     fn rows_of_blocks_repeat() {
@@ -188,6 +227,31 @@ mod tests {
             .product();
 
         assert_eq!(Table::<Amd64>::BUDGET, stack / Budget::LOOKUPS);
+    }
+
+    /// A lookup costs what it costs the kernel, which reads 48 bytes of a function's rows first.
+    #[test]
+    fn costs() {
+        let rows = 80u8;
+        let mut bytes = vec![0xe2, 0xde, 3, 5, 3, 0, 0xf8, 0];
+        let numbers = [1, u32::from(rows), 5 + 3 * u32::from(rows), 0, 16];
+        bytes.extend(numbers.into_iter().flat_map(u32::to_le_bytes));
+        // The function starts at 0x1000; its entry is at 28.
+        bytes.extend((0x1000u64 - 28).to_le_bytes());
+        bytes.extend([200u32, 0].into_iter().flat_map(u32::to_le_bytes));
+        bytes.extend([rows, 0, 0, 0, 0]);
+        bytes.extend((0..rows).flat_map(|nth| [2 * nth, 3, 8 * (1 + nth % 2)]));
+        let len = bytes.len() as u64;
+        let table = Table::<Amd64>::read(Bytes(&bytes), 0, len).expect("a good table");
+        let cfa = |offset| Value::Register(Register::Sp, offset);
+        let lookup = |pc| {
+            let (rule, units) = table.lookup(pc);
+            (rule.map(|rule| rule.cfa()), units)
+        };
+
+        assert_eq!(lookup(0x1002), (Ok(cfa(16)), Budget::FIND));
+        let further = Budget::FIND + Budget::READ_ON;
+        assert_eq!(lookup(0x1000 + 2 * 40), (Ok(cfa(8)), further));
     }
 
     #[test]

@@ -13,7 +13,8 @@ pub fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// A value: `sp+16`, `(fp-8)` for what is there, `c-8` for what is at CFA-8, `u` for unchanged.
+/// A value: `sp+16`, `(fp-8)` for what is there, `c-8` for what is at CFA-8, `u` for unchanged,
+/// `?` for one that is not known.
 pub fn value<A: Arch>(value: Value) -> String {
     match value {
         Value::Unchanged => "u".into(),
@@ -22,6 +23,7 @@ pub fn value<A: Arch>(value: Value) -> String {
         Value::AtRegister(register, offset) => {
             format!("({}{offset:+})", register_name::<A>(register))
         }
+        Value::Unknown => "?".into(),
     }
 }
 

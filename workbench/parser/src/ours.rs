@@ -142,5 +142,6 @@ fn value_of(abi: Abi, value: Value) -> answer::Value {
         Value::AtCfa(offset) => answer::Value::AtCfa(offset),
         Value::Register(register, offset) => answer::Value::Register(number(register), offset),
         Value::AtRegister(register, offset) => answer::Value::AtRegister(number(register), offset),
+        Value::Unknown => unreachable!("SFrame always says where a value is"),
     }
 }

@@ -135,16 +135,11 @@ fn report(file: &Path, lookups: usize, times: &[(&'static str, f64)]) -> Result<
         ]);
     }
     print!("\n{}", table::format(&lines, 1));
-    println!(
-        "goal: at most {GOAL} ns: {}; at least {GOAL_RATIO} times as fast as libsframe: {}",
-        verdict(ours <= GOAL),
-        verdict(libsframe / ours >= GOAL_RATIO)
+    ensure!(
+        ours <= GOAL && libsframe / ours >= GOAL_RATIO,
+        "the goal is missed: at most {GOAL} ns, and {GOAL_RATIO} times as fast as libsframe"
     );
     Ok(())
-}
-
-fn verdict(met: bool) -> &'static str {
-    if met { "met" } else { "MISSED" }
 }
 
 fn main() -> Result<()> {
@@ -154,12 +149,11 @@ fn main() -> Result<()> {
     let tables = Tables::new(&file)?;
     let times = measure(&tables, &PathBuf::from(results))?;
 
-    report(&file.path, tables.pcs.len(), &times)?;
     println!(
         "{} functions of {}, one address in each; {} more were left out, where readers differ",
         tables.pcs.len(),
         file.path.display(),
         tables.left_out
     );
-    Ok(())
+    report(&file.path, tables.pcs.len(), &times)
 }

@@ -18,7 +18,8 @@ pub(crate) enum Error {
     NotFound,
     /// The table could not be read; that may be different the next time.
     Fault,
-    /// The table contradicts its format; it will never be good.
+    /// The table contradicts its format, in all of it or in one function: see
+    /// [`Reason::is_of_table`].
     Malformed(Malformed),
     /// The table says something about this address that is not supported; at others it may not.
     Unsupported(Unsupported),
@@ -34,7 +35,7 @@ codes! {
 
     /// A register that a rule needs and cannot name.
     Register = 1, c"register": "register",
-    /// A version of a CIE other than 1 and 3.
+    /// A version of a CIE other than 1, 3 and 4.
     CieVersion = 2, c"cie-version": "version of a CIE",
     /// A letter of a CIE's augmentation.
     Augmentation = 3, c"augmentation": "augmentation of a CIE",
@@ -54,12 +55,10 @@ codes! {
     StackPointer = 10, c"stack-pointer": "stack pointer that is not the CFA",
     /// No return address.
     ReturnAddress = 11, c"return-address": "no return address",
-    /// The caller's frame pointer cannot be recovered.
-    FramePointer = 12, c"frame-pointer": "frame pointer that is lost",
     /// The CFA is not said, or said in parts that do not fit.
-    Cfa = 13, c"cfa": "CFA that is not whole",
+    Cfa = 12, c"cfa": "CFA that is not whole",
     /// A way to sign return addresses.
-    Signed = 14, c"signed": "signed return address",
+    Signed = 13, c"signed": "signed return address",
 }
 
 /// What contradicts the format, and where.
@@ -87,6 +86,15 @@ impl Reason {
             reason: self,
             offset: u32::try_from(offset).unwrap_or(u32::MAX),
         })
+    }
+
+    /// Whether nothing in the table can be trusted any more. What is wrong with one function of
+    /// `.eh_frame` says nothing about the others, which other compilers and people may have made.
+    pub(crate) fn is_of_table(self) -> bool {
+        match self {
+            Self::SFrame(_) => true,
+            Self::EhFrame(reason) => reason.is_of_index(),
+        }
     }
 
     /// Its number, which means nothing without the format.

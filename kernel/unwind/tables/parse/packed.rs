@@ -19,8 +19,9 @@ use super::{
 ///
 /// Another one has 0, [`Packed::OTHER`], six bits of flags, the byte that says where the CFA is,
 /// and its offset in the most significant half, all as a [`Rule`] has them. Between these, in 16
-/// bits, is the offset from the CFA to where the frame pointer was saved, 0 if it was not. Where
-/// the CFA is above what its source says, both numbers share the most significant half.
+/// bits, is the offset from the CFA to where the frame pointer was saved; 0 if it was not, and
+/// [`Packed::LOST`] if it is not known. Where the CFA is above what its source says, both numbers
+/// share the most significant half.
 ///
 /// In both, the return address is just below the CFA.
 ///
@@ -82,6 +83,8 @@ impl Packed {
     const SOURCE: u32 = 8;
     const OTHER_FP: u32 = 16;
     const OTHER_CFA: u32 = 32;
+    /// In another rule, instead of the frame pointer's place: it is unknown.
+    const LOST: i16 = i16::MIN;
     /// That no table says anything of an address.
     pub(crate) const NOTHING: Self = Self::other(0);
 
@@ -90,11 +93,15 @@ impl Packed {
     pub(crate) fn new(rule: &Rule) -> Option<Self> {
         const UNCHANGED: u8 = Value::Unchanged.source();
         const AT_CFA: u8 = Value::AtCfa(0).source();
+        const UNKNOWN: u8 = Value::Unknown.source();
         const BY_SP: u8 = Value::Register(Register::Sp, 0).source();
         const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
         let ([cfa_offset, ra_offset, fp_offset], [cfa, ra, fp, flags]) = rule.parts();
         let saved = (fp != UNCHANGED).then_some(fp_offset);
-        let short = i16::try_from(fp_offset).ok()?;
+        let short = match fp {
+            UNKNOWN => Self::LOST,
+            _ => i16::try_from(fp_offset).ok()?,
+        };
         let (cfa_offset, ra_offset) = match flags & Rule::CFA_ABOVE {
             0 => (cfa_offset as u32, ra_offset),
             _ => (Self::both(cfa_offset, ra_offset)?, Rule::RA),
@@ -103,15 +110,19 @@ impl Packed {
         // What says nothing of registers, or where usual frames have what they have saved.
         let fits = match (cfa, fp) {
             (UNCHANGED, _) => true,
-            (_, UNCHANGED) => ra == AT_CFA && ra_offset == Rule::RA,
-            (_, AT_CFA) => ra == AT_CFA && ra_offset == Rule::RA && short != 0,
+            (_, UNCHANGED | UNKNOWN) => ra == AT_CFA && ra_offset == Rule::RA,
+            (_, AT_CFA) => {
+                ra == AT_CFA && ra_offset == Rule::RA && short != 0 && short != Self::LOST
+            }
             _ => false,
         };
         if !fits {
             return None;
         }
         let usual = match cfa {
-            BY_SP | BY_FP if flags == 0 => Self::usual(cfa == BY_SP, cfa_offset as i32, saved),
+            BY_SP | BY_FP if flags == 0 && fp != UNKNOWN => {
+                Self::usual(cfa == BY_SP, cfa_offset as i32, saved)
+            }
             _ => None,
         };
 
@@ -205,6 +216,7 @@ impl Packed {
         let cfa = Value::from_source(source, offset);
         let fp = match word.wrapping_shr(Self::OTHER_FP) as i16 {
             0 => Value::Unchanged,
+            Self::LOST => Value::Unknown,
             offset => Value::AtCfa(offset.into()),
         };
 

@@ -14,7 +14,7 @@ use core::mem::offset_of;
 ///
 /// # Invariants
 ///
-/// - An offset whose source is [`Source::UNCHANGED`] is zero.
+/// - An offset whose source is [`Source::UNCHANGED`] or [`Source::UNKNOWN`] is zero.
 /// - The CFA's source is [`Source::UNCHANGED`] if and only if the flags have [`Rule::OUTERMOST`] or
 ///   [`Rule::NO_ROWS`], else a register or what one points to.
 /// - If the flags have [`Rule::CFA_ABOVE`], the CFA's source is what a register points to, and that
@@ -43,7 +43,7 @@ impl Rule {
     ];
 }
 
-/// Where a value is, without its offset: 0 or 1, or one of the bits with a register's code.
+/// Where a value is, without its offset: 0, 1 or 2, or one of the bits with a register's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 struct Source(u8);
@@ -51,6 +51,7 @@ struct Source(u8);
 impl Source {
     const UNCHANGED: Self = Self(0);
     const AT_CFA: Self = Self(1);
+    const UNKNOWN: Self = Self(2);
     const REGISTER: u8 = 0x40;
     const AT_REGISTER: u8 = 0x80;
 }
@@ -100,6 +101,9 @@ pub(crate) enum Value {
     Register(Register, i32),
     /// What is at register + offset.
     AtRegister(Register, i32),
+    /// Nowhere, or in a place that no rule can name. Only a frame pointer may be so, for most
+    /// callers do without it.
+    Unknown,
 }
 
 impl Value {
@@ -119,6 +123,7 @@ impl Value {
             Self::AtRegister(register, offset) => {
                 (Source(Source::AT_REGISTER | register.code()), offset)
             }
+            Self::Unknown => (Source::UNKNOWN, 0),
         }
     }
 
@@ -129,6 +134,7 @@ impl Value {
         match Source(source) {
             Source::UNCHANGED => Self::Unchanged,
             Source::AT_CFA => Self::AtCfa(offset),
+            Source::UNKNOWN => Self::Unknown,
             Source(code) if code & Source::AT_REGISTER != 0 => Self::AtRegister(register, offset),
             Source(_) => Self::Register(register, offset),
         }
@@ -298,7 +304,7 @@ impl Rule {
         }
     }
 
-    /// The caller's frame pointer.
+    /// The caller's frame pointer; [`Value::Unknown`] if the rule does not say where it is.
     pub(crate) fn fp(&self) -> Value {
         let [_, _, source, _] = self.sources.to_ne_bytes();
 

@@ -23,18 +23,17 @@ use kernel::{
 };
 
 use super::{
-    lookup::{
-        locked_walk_flags,
-        walk_flags, //
-    },
+    lookup::walk_flags,
     Registry, //
 };
 
 use crate::{
     parse::{
+        eh_frame::Records,
         elf,
         Budget,
-        Error, //
+        Error,
+        Reader, //
     },
     section::{
         Absence,
@@ -44,6 +43,7 @@ use crate::{
     },
     table::{
         Format,
+        Machine,
         Table, //
     },
     tree::EntryRef,
@@ -57,17 +57,31 @@ const MOST_ABSENT: usize = 4096;
 /// How often a walk tries in a row while other threads map and unmap.
 const TRIES: usize = 3;
 
+/// Units that it costs to look for the mappings of a text: at some 30 of them, or few.
+const MAPPINGS: u32 = 2 * Budget::FIND;
+
 /// What this kernel runs.
 #[cfg(CONFIG_X86_64)]
 pub(crate) const TARGET: elf::Target = elf::Target::AMD64;
 
 static_assert!(TARGET.page_size == PAGE_SIZE as u64);
 
+/// What the tries to find the tables of a text have in common.
+#[derive(Default)]
+struct Attempt {
+    /// The mappings that were found last.
+    object: bindings::unwind_tables_object,
+    /// Whether the text was taken off the discoveries that a stack may make.
+    is_counted: bool,
+}
+
 /// What was found about a text, before it is a section of a registry.
 struct Discovered {
     section: Section,
     /// What of the file has to be mapped where the tables are.
     parts: Parts,
+    /// And where the records of an `.eh_frame` are, if that is somewhere else.
+    records: bindings::unwind_tables_part,
 }
 
 /// What of a file is mapped where the table of each format is; empty if there is none.
@@ -79,8 +93,9 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] if `pc` is not in text, or discovery is off; [`Error::Fault`] if nothing
-    /// could be found out now; [`Error::Budget`].
+    /// [`Error::NotFound`] if `pc` is not in text, discovery is off, or the text has no table and
+    /// there is no room to remember that; [`Error::Fault`] if nothing could be found out now;
+    /// [`Error::Budget`].
     #[cold]
     pub(super) fn discover(
         &self,
@@ -88,36 +103,52 @@ impl Registry {
         walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Section, Error> {
+        let mut attempt = Attempt::default();
+        let mut found = Ok(None);
+
         for _ in 0..TRIES {
-            if let Some(section) = self.try_discover(pc, walk, budget)? {
-                return Ok(section);
+            found = self.try_discover(pc, &mut attempt, walk, budget);
+            if !matches!(found, Ok(None)) {
+                break;
             }
             // Another thread may have been faster.
             if let Some(section) = self.find(pc) {
                 return Ok(section);
             }
         }
-        Err(Error::Fault)
+        let found = found.and_then(|section| section.ok_or(Error::Fault));
+        let Attempt { object, .. } = attempt;
+
+        match found {
+            // Also if all tries came too late: each further frame of this text would try as often.
+            Err(error) if object.start < object.end => {
+                walk.nothing().set_failed(object.start, object.end, error);
+            }
+            _ => {}
+        }
+        found
     }
 
     /// Looks for the tables once. Returns none if something has changed meanwhile.
     fn try_discover(
         &self,
         pc: usize,
+        attempt: &mut Attempt,
         walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Option<Section>, Error> {
         // Before the mappings are looked at.
         let unmaps = self.unmaps();
-        let mut object = bindings::unwind_tables_object::default();
+        let object = &mut attempt.object;
 
+        *object = Default::default();
+        budget.spend(MAPPINGS)?;
         // SAFETY: It fills in `object`, and nothing else.
-        match unsafe { bindings::unwind_tables_find_object(pc, &mut object) } {
+        match unsafe { bindings::unwind_tables_find_object(pc, object) } {
             0 => {}
             errno if errno == ENOENT.to_errno() => return Err(Error::NotFound),
             _ => return Err(Error::Fault),
         }
-        walk.begin_discovery()?;
         let Some((first, last)) = self.gap(pc) else {
             return Ok(None);
         };
@@ -125,8 +156,7 @@ impl Registry {
         // Only what nobody has said anything about.
         object.start = object.start.max(first);
         object.end = object.end.min(last.saturating_add(1));
-        self.examine(pc, &object, unmaps, walk, budget)
-            .inspect_err(|error| walk.nothing().set_failed(object.start, object.end, *error))
+        self.examine(pc, attempt, unmaps, walk, budget)
     }
 
     /// Reads the headers of the file that address `pc` is of, and stores what they say; none if
@@ -135,12 +165,14 @@ impl Registry {
     fn examine(
         &self,
         pc: usize,
-        object: &bindings::unwind_tables_object,
+        attempt: &mut Attempt,
         unmaps: u64,
         walk: &mut Walk<'_>,
         budget: &mut Budget,
     ) -> Result<Option<Section>, Error> {
-        let stored = match describe(pc, object, walk, budget)? {
+        let described = describe(pc, attempt, walk, budget)?;
+        let object = &attempt.object;
+        let stored = match described {
             Ok(discovered) => self.store(&discovered, object.most as usize, unmaps),
             Err(absence) => return self.store_absence(object, absence, unmaps),
         };
@@ -164,7 +196,9 @@ impl Registry {
 
     /// Stores that a text has no table.
     ///
-    /// Whether or not there is room to remember it, it is so, unless something has changed.
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if there is no room to remember it: it is so all the same.
     #[inline(never)]
     fn store_absence(
         &self,
@@ -175,9 +209,14 @@ impl Registry {
         let section =
             Section::absent(object.start, object.end, absence).map_err(|_| Error::NotFound)?;
         let store = |section| {
+            // A program may have any number of such texts: what is not stored costs no memory.
+            if !self.has_room(&section, MOST_ABSENT) {
+                return Err(ENOSPC);
+            }
             let discovered = Discovered {
                 section,
                 parts: Parts::default(),
+                records: Default::default(),
             };
 
             self.store(&discovered, MOST_ABSENT, unmaps)
@@ -251,22 +290,36 @@ impl Registry {
         most: usize,
         unmaps: u64,
     ) -> Result {
-        let flags = locked_walk_flags();
-        let absent = entry.is_absent();
-        let mut locked = self.lock();
-        let count = if absent { self.absent() } else { self.len() };
+        let flags = walk_flags();
+        let mut locked = self.lock_in_walk()?;
 
         if self.unmaps() != unmaps {
             return Err(EAGAIN);
         }
-        if count >= most {
+        if !self.has_room(&entry, most) {
             return Err(ENOSPC);
         }
         let mut set = locked.own_set(flags)?;
-        if absent {
+        if entry.is_absent() {
             set.join(entry, flags)
         } else {
             set.add(entry, flags)
+        }
+    }
+
+    /// Whether there is room for a section, if there may be `most` of its kind. One without a table
+    /// that takes the place of another one needs none.
+    fn has_room(&self, section: &Section, most: usize) -> bool {
+        if !section.is_absent() {
+            return self.len() < most;
+        }
+        self.absent() < most || {
+            let rcu = rcu::read_lock();
+            let (start, end) = (section.text_start, section.text_end);
+
+            self.set(&rcu)
+                .first_in(start, end, Section::is_absent, &rcu)
+                .is_some()
         }
     }
 
@@ -289,7 +342,8 @@ fn lock_mappings(discovered: &Discovered) -> Result<impl Drop> {
         text_end,
         ..
     } = discovered.section;
-    let parts = &discovered.parts;
+    let [sframe, eh_frame] = discovered.parts;
+    let parts = [sframe, eh_frame, discovered.records];
 
     // SAFETY: It only looks at what it is given, which is so many parts.
     to_result(unsafe {
@@ -309,10 +363,12 @@ fn lock_mappings(discovered: &Discovered) -> Result<impl Drop> {
 /// What the headers of a file say about the text at address `pc`.
 fn describe(
     pc: usize,
-    object: &bindings::unwind_tables_object,
+    attempt: &mut Attempt,
     walk: &mut Walk<'_>,
     budget: &mut Budget,
 ) -> Result<Result<Discovered, Absence>, Error> {
+    let object = &attempt.object;
+
     if !object.is_file {
         return Ok(Err(Absence::NoFile));
     }
@@ -323,12 +379,13 @@ fn describe(
         text,
         sframe,
         eh_frame,
-    } = match read_headers(object, walk, budget) {
+    } = match read_headers(pc, attempt, walk, budget) {
         Ok(found) => found,
         Err(elf::Error::Absent(absence)) => return Ok(Err(Absence::Elf(absence))),
         Err(elf::Error::Fault) => return Err(Error::Fault),
         Err(elf::Error::Budget) => return Err(Error::Budget),
     };
+    let object = &attempt.object;
 
     // What the loader has added to the file's addresses. All this wraps: what comes out is checked
     // against the mappings.
@@ -345,19 +402,26 @@ fn describe(
         & !page;
     let mut tables = [None; Format::COUNT];
     let mut parts = Parts::default();
+    let mut records = Default::default();
     let mut absence = Absence::Elf(elf::Absence::NoTable);
 
     for (format, segment) in [(Format::SFrame, sframe), (Format::EhFrame, eh_frame)] {
         let Some(segment) = segment.filter(|_| format.is_built_in()) else {
             continue;
         };
-        match find_table(pc, format, bias, &segment)? {
-            Some((table, part)) => {
-                *format.of_mut(&mut tables) = Some(table);
-                *format.of_mut(&mut parts) = part;
-            }
-            None => absence = Absence::NotMapped,
+        let Some((mut table, part)) = find_table(pc, format, bias, &segment)? else {
+            absence = Absence::NotMapped;
+            continue;
+        };
+        if format == Format::EhFrame {
+            let Some(found) = find_records(pc, table, walk, budget)? else {
+                absence = Absence::NoIndex;
+                continue;
+            };
+            (table, records) = found;
         }
+        *format.of_mut(&mut tables) = Some(table);
+        *format.of_mut(&mut parts) = part;
     }
     let section = Section::found(
         object.start.max(text_start as usize),
@@ -367,7 +431,11 @@ fn describe(
     );
 
     Ok(match section {
-        Ok(Some(section)) => Ok(Discovered { section, parts }),
+        Ok(Some(section)) => Ok(Discovered {
+            section,
+            parts,
+            records,
+        }),
         Ok(None) => Err(absence),
         Err(_) => Err(Absence::NotMapped),
     })
@@ -378,19 +446,55 @@ fn describe(
 /// It is not inlined: what it reads may come from a file system, which needs the kernel's stack.
 #[inline(never)]
 fn read_headers(
-    object: &bindings::unwind_tables_object,
+    pc: usize,
+    attempt: &mut Attempt,
     walk: &mut Walk<'_>,
     budget: &mut Budget,
 ) -> Result<elf::Object, elf::Error> {
+    let object = &attempt.object;
     let memory = UserMemory::new(object.header, walk.waits());
+    let headers = elf::Headers::read(&memory, object.header_len as u64, &TARGET, budget)?;
 
-    elf::object(
-        &memory,
-        object.header_len as u64,
-        object.offset,
-        &TARGET,
-        budget,
-    )
+    // What has no program headers is known by one read, and may be in any number of mappings: the
+    // memory of a JIT compiler, for example.
+    if !attempt.is_counted && !walk.begin_discovery() {
+        // This frame is followed by its frame pointer.
+        return Err(elf::Error::Fault);
+    }
+    attempt.is_counted = true;
+    let start = find_headers(pc, object, &headers)?;
+    let memory = UserMemory::new(start, walk.waits());
+
+    headers.object(&memory, 0, object.offset, &TARGET, budget)
+}
+
+/// The address of the program headers of a file.
+///
+/// Most files have them behind the ELF header. Whoever adds one to a finished file may have to put
+/// all of them into a segment of their own.
+///
+/// # Errors
+///
+/// [`elf::Error::Absent`] if they are not mapped in one piece, [`elf::Error::Fault`] if that cannot
+/// be said now.
+fn find_headers(
+    pc: usize,
+    object: &bindings::unwind_tables_object,
+    headers: &elf::Headers,
+) -> Result<usize, elf::Error> {
+    let (place, len) = (headers.place(), headers.len());
+
+    if headers.end() <= object.header_len as u64 {
+        // Does not wrap: they are in this mapping.
+        return Ok(object.header.wrapping_add(place as usize));
+    }
+    let mut start = 0;
+    // SAFETY: It looks at `object`, and fills in `start`.
+    match unsafe { bindings::unwind_tables_find_headers(pc, object, place, len, &mut start) } {
+        0 => Ok(start),
+        errno if errno == ENODATA.to_errno() => Err(elf::Absence::Headers.into()),
+        _ => Err(elf::Error::Fault),
+    }
 }
 
 /// The table that a segment has, or that is around it; none if it is not mapped where the file
@@ -424,4 +528,53 @@ fn find_table(
     part.end = part.end.min(part.start.saturating_add(u32::MAX as usize));
 
     Ok(Table::new(part.start, part.end, start as usize).map(|table| (table, part)))
+}
+
+/// The same table with all its records, and where these are mapped if that is not around the index:
+/// a linker puts all of them into what is writable if it has found some there. None if there are
+/// none.
+///
+/// # Errors
+///
+/// [`Error::Fault`] if that cannot be said now, [`Error::Budget`].
+fn find_records(
+    pc: usize,
+    table: Table,
+    walk: &mut Walk<'_>,
+    budget: &mut Budget,
+) -> Result<Option<(Table, bindings::unwind_tables_part)>, Error> {
+    let header = table.header();
+    let alone = Ok(Some((table, Default::default())));
+    let mut bytes = [0; Records::LEN];
+
+    // Its lookups will find out that it is too short.
+    if table.end().wrapping_sub(header) < bytes.len() {
+        return alone;
+    }
+    budget.spend(elf::READ)?;
+    UserMemory::new(header, walk.waits()).read(0, &mut bytes)?;
+    let records = match Records::new::<Machine>(bytes, header as u64) {
+        Records::None => return Ok(None),
+        Records::At(address) => address as usize,
+        Records::Unsaid => return alone,
+    };
+    if table.is_in(records, records.saturating_add(1)) {
+        return alone;
+    }
+
+    let mut part = bindings::unwind_tables_part::default();
+
+    // SAFETY: It changes `part`, and nothing else.
+    match unsafe { bindings::unwind_tables_find_records(pc, records, &mut part) } {
+        0 => {}
+        errno if errno == ENODATA.to_errno() => return alone,
+        _ => return Err(Error::Fault),
+    }
+    let start = table.start().min(part.start);
+    let end = table.end().max(part.end);
+
+    match Table::new(start, end, header) {
+        Some(table) => Ok(Some((table, part))),
+        None => alone,
+    }
 }

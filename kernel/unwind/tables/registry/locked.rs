@@ -7,6 +7,7 @@ use kernel::{
         flags::__GFP_NOFAIL,
         Flags, //
     },
+    bindings,
     prelude::*,
     sync::{
         aref::ARef,
@@ -54,6 +55,24 @@ impl Registry {
             registry: self,
             _guard: self.lock.lock(),
         }
+    }
+
+    /// Takes the lock in what may be a walk that must not wait: others may wait for memory while
+    /// they hold the lock.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` if another task holds the lock, and this is such a walk.
+    pub(super) fn lock_in_walk(&self) -> Result<Locked<'_>> {
+        // SAFETY: It only looks at the current task.
+        if unsafe { bindings::unwind_tables_may_wait() } {
+            return Ok(self.lock());
+        }
+        // INVARIANT: The guard is of this registry's lock.
+        Ok(Locked {
+            registry: self,
+            _guard: self.lock.try_lock().ok_or(EAGAIN)?,
+        })
     }
 }
 

@@ -4,10 +4,7 @@
 
 use kernel::{
     alloc::{
-        flags::{
-            __GFP_NORETRY,
-            __GFP_NOWARN, //
-        },
+        flags::__GFP_NOWARN,
         Flags, //
     },
     bindings,
@@ -52,14 +49,9 @@ use crate::{
     },
 };
 
-/// How a walk allocates: it can do without, and nobody should be killed for it.
+/// How a walk allocates: it can do without, and waits for no reclaim of memory. It may be a walk
+/// that must not wait, or hold the lock: fork() and munmap() take that inside the mmap lock.
 pub(crate) fn walk_flags() -> Flags {
-    GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_NORETRY
-}
-
-/// How a walk allocates while it holds the lock: fork() and munmap() take that inside the mmap
-/// lock, and must not wait for the reclaim of memory that a profiler causes.
-pub(super) fn locked_walk_flags() -> Flags {
     let account = GFP_KERNEL_ACCOUNT & !GFP_KERNEL;
 
     GFP_NOWAIT | account | __GFP_NOWARN
@@ -209,7 +201,8 @@ impl Registry {
         self.check(found, format, walk)
     }
 
-    /// Lets nobody use a table any more that is found to be malformed.
+    /// Lets nobody use a table any more that is found to be malformed as a whole. If only a
+    /// function of it is, the others are as good as before.
     fn check<T>(
         &self,
         found: Result<T, Error>,
@@ -221,7 +214,9 @@ impl Registry {
         {
             let section = last.found.section;
 
-            self.disable(&section, format, *malformed, walk);
+            if malformed.reason.is_of_table() {
+                self.disable(&section, format, *malformed, walk);
+            }
         }
         found
     }
@@ -435,7 +430,7 @@ impl Registry {
             verdict,
         };
         let entry = rcu::Counted::new(judged, walk_flags())?;
-        let mut locked = self.lock();
+        let mut locked = self.lock_in_walk()?;
         let Some(now) = locked.exact(section.text_start, section.text_end) else {
             return Ok(false);
         };
@@ -446,9 +441,7 @@ impl Registry {
             return Ok(false);
         }
         let at = section.text_start;
-        locked
-            .verdicts(format)
-            .put(at, at, entry, locked_walk_flags())?;
+        locked.verdicts(format).put(at, at, entry, walk_flags())?;
         if matches!(verdict, Verdict::Disabled(_)) {
             locked.raise_generation();
         }

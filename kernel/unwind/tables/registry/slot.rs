@@ -101,7 +101,9 @@ impl Registry {
         let (start, end) = (section.text_start, section.text_end);
         // A change that will be refused is no reason to copy a set.
         let refused = if update {
-            registry.find_in(start, end).is_none()
+            registry
+                .find_in(start, end)
+                .is_none_or(|found| !found.section.is_explicit())
         } else {
             registry.is_taken(&section)
         };

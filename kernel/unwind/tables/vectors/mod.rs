@@ -360,6 +360,7 @@ impl Expected {
 }
 
 const SAME: Value = Value::Unchanged;
+const LOST: Value = Value::Unknown;
 
 const fn at_cfa(offset: i32) -> Value {
     Value::AtCfa(offset)

@@ -3,7 +3,10 @@
 //! Reference counted values that are freed a grace period after their last reference.
 
 use core::{
-    mem::needs_drop,
+    mem::{
+        needs_drop,
+        offset_of, //
+    },
     ops::Deref,
     ptr::NonNull, //
 };
@@ -38,6 +41,7 @@ use super::ForeignOwnableRcu;
 ///
 /// - The value was allocated by [`KBox`], and is not moved.
 /// - `count` is the number of references. When it is zero, the value is freed after a grace period.
+/// - `rcu` is the first field, whatever the value is: `kfree_rcu()` wants it in the first page.
 ///
 /// # Examples
 ///
@@ -53,11 +57,15 @@ use super::ForeignOwnableRcu;
 /// ```
 ///
 /// [`ARef<Counted<T>>`]: ARef
+#[repr(C)]
 pub struct Counted<T> {
     rcu: Opaque<bindings::kvfree_rcu_head>,
     count: Refcount,
     value: T,
 }
+
+// Fields that are left to the compiler are ordered by size: a large value would come first.
+static_assert!(offset_of!(Counted<[u64; 512]>, rcu) == 0);
 
 // SAFETY: `rcu` is used only by whoever drops the last reference, and the count is atomic. So what
 // may be sent is what the value says. `T` must be `Sync` because other references may exist.
@@ -111,8 +119,8 @@ unsafe impl<T> AlwaysRefCounted for Counted<T> {
             let obj = obj.as_ptr();
 
             // SAFETY: By the type invariants the object was allocated by `KBox`, so `kvfree()` can
-            // free it. There is no reference any more, so nobody else uses `rcu`, and the object is
-            // valid until the grace period ends.
+            // free it, and `rcu` is in its first page. There is no reference any more, so nobody
+            // else uses `rcu`, and the object is valid until the grace period ends.
             unsafe { bindings::kvfree_call_rcu((*obj).rcu.get(), obj.cast()) };
         }
     }

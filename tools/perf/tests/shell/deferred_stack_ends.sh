@@ -29,7 +29,7 @@ trap_cleanup() {
 trap trap_cleanup EXIT TERM INT
 
 # Whatever the kernel can do: each end, of stacks that are made here.
-"${PYTHON}" "${shelldir}"/lib/deferred_stacks.py > "${perfdata}" << EOF
+cat > "${dir}/records" << EOF
 1 - 400010 400020
 1 - 400010 400020
 1 g 400010 400020
@@ -53,6 +53,7 @@ exit
 1 - 400010 400020
 late
 EOF
+"${PYTHON}" "${shelldir}"/lib/deferred_stacks.py < "${dir}/records" > "${perfdata}"
 
 # Compare the standard input with what is expected.
 expect() {
@@ -90,11 +91,26 @@ cat > "${dir}/expected" << EOF
 2 frames
 1 frames [stack ends: user part missing]
 EOF
-perf script -i - -F comm,ip,sym,dso < "${perfdata}" 2> /dev/null | awk '
+perf script -i - -F comm,ip,sym,dso,stack_end < "${perfdata}" 2> /dev/null | awk '
 	BEGIN { RS = ""; FS = "\n" }
 	{ end = $NF ~ /\[stack ends: / ? $NF : ""; sub(/^[ \t]+/, " ", end)
 	  print NF - 1 - (end != "") " frames" end }' |
 	expect "Ends of stacks in perf script" "${dir}/expected"
+
+# The same without frames: what is in the line of the sample.
+sed -E 's/^[0-9]+ frames/100/' "${dir}/expected" > "${dir}/expected.line"
+"${PYTHON}" "${shelldir}"/lib/deferred_stacks.py --file < "${dir}/records" > "${dir}/file"
+perf script -i "${dir}/file" -F tid,stack_end 2> /dev/null | sed -E 's/^ +//; s/ +$//; s/ +/ /g' |
+	expect "Ends of stacks without frames" "${dir}/expected.line"
+
+# Programs read the lines of a sample as frames.  Nothing else is there by default.
+echo "20 samples with frames, 1 without, 0 other lines" > "${dir}/expected"
+perf script -i - < "${perfdata}" 2> /dev/null | awk '
+	BEGIN { RS = ""; FS = "\n" }
+	{ if (NF > 1) n++; else none++
+	  for (i = 2; i <= NF; i++) other += $i !~ /^\t *[0-9a-f]+ [^ ].* \(.*\)$/ }
+	END { printf "%d samples with frames, %d without, %d other lines\n", n, none, other }' |
+	expect "Frames only by default" "${dir}/expected"
 
 cat > "${dir}/expected" << EOF
 Deferred stacks:

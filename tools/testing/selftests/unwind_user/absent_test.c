@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,6 +20,7 @@
 #include <unistd.h>
 
 #include "discover_fixture.h"
+#include "uffd.h"
 
 /* How many texts are known to have no table, of anonymous memory. */
 static int without_file(void)
@@ -93,6 +92,68 @@ TEST_F(discover, no_text)
 {
 	self->object.phdrs[LOAD_TEXT].p_flags = PF_R;
 	EXPECT_ABSENT("no-text");
+}
+
+/*
+ * Tools that add program headers to a finished file put all of them behind its end, into
+ * a segment of their own. Here the file also has got another text: the second page.
+ */
+static int make_rewritten(struct object *object, int mapped)
+{
+	const unsigned long page = OBJECT_PAGES + 2;
+	struct elf64_phdr *phdrs = object->phdrs;
+	char bytes[PAGE] = {};
+	void *area, *at;
+
+	object->ehdr.e_phoff = page * PAGE + 8;
+	phdrs[LOAD_TEXT].p_filesz = PAGE;
+	phdrs[LOAD_TEXT].p_memsz = PAGE;
+	phdrs[OBJECT_HEADERS] = phdrs[LOAD_TEXT];
+	phdrs[OBJECT_HEADERS].p_offset += PAGE;
+	phdrs[OBJECT_HEADERS].p_vaddr += PAGE;
+	phdrs[OBJECT_HEADERS + 1] = phdrs[LOAD_HEADERS];
+	phdrs[OBJECT_HEADERS + 1].p_offset = page * PAGE;
+	phdrs[OBJECT_HEADERS + 1].p_vaddr = 16 * PAGE;
+	object->ehdr.e_phnum += 2;
+	object->table.functions = 2;
+	set_function(&object->table, 1, (char *)(OBJECT_TABLE * PAGE),
+		     (char *)((OBJECT_TEXT + 1) * PAGE));
+	memcpy(bytes + 8, phdrs, sizeof(object->phdrs));
+
+	area = mmap(NULL, 32 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED)
+		return -errno;
+	object->base = area + PAGE;
+	/* Nothing is said where program headers usually are. */
+	memset(phdrs, 0, sizeof(object->phdrs));
+	if (object_write(object) || object_map_parts(object) ||
+	    pwrite(object->fd, bytes, PAGE, page * PAGE) != (ssize_t)PAGE)
+		return -errno;
+	at = mmap(object->base + 16 * PAGE, PAGE, mapped, MAP_PRIVATE | MAP_FIXED, object->fd,
+		  page * PAGE);
+	return at == MAP_FAILED ? -errno : 0;
+}
+
+TEST_F(discover, headers_in_a_segment_of_their_own)
+{
+	unsigned char *text;
+
+	ASSERT_EQ(0, make_rewritten(&self->object, PROT_READ));
+	text = object_text(&self->object);
+	EXPECT_WALK(LEAF_FOUND, text + PAGE);
+	EXPECT_EQ(1, tables_count());
+	EXPECT_WALK(LEAF_FOUND, text);
+	EXPECT_EQ(2, tables_count());
+	EXPECT_STREQ("good", state_at(text));
+	EXPECT_STREQ("good", state_at(text + PAGE));
+}
+
+/* The kernel reads no file: what cannot be read is not there. */
+TEST_F(discover, headers_that_are_not_mapped)
+{
+	ASSERT_EQ(0, make_rewritten(&self->object, PROT_NONE));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
+	EXPECT_STREQ("absent:program-headers", state_at(object_text(&self->object)));
 }
 
 /* Segments that wrap or overlap: what comes out is not mapped so. */
@@ -268,16 +329,13 @@ TEST_F(discover, unreadable_header)
 /* Let nobody answer for a page of the object; returns what tells of faults, or -errno. */
 static int never_comes(struct object *object, int page)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = {
-		.range = { .start = (unsigned long)object->base + page * PAGE, .len = PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	int fd = uffd_open(0);
 
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &missing) ||
+	if (fd < 0)
+		return fd;
+	if (uffd_missing(fd, (char *)object->base + page * PAGE, PAGE) ||
 	    fallocate(object->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page * PAGE, PAGE))
-		return -errno;
+		return -EPROTO;
 	return fd;
 }
 
@@ -295,17 +353,16 @@ static void *waiter(void *unused)
 
 static int wait_for_page(struct object *object, int page, int tell, bool killed)
 {
-	struct pollfd fault = { .events = POLLIN };
+	int uffd;
 	pthread_t thread;
 
 	waits_for = object;
 	if (object_make(object))
 		return 3;
-	fault.fd = never_comes(object, page);
-	if (fault.fd < 0)
+	uffd = never_comes(object, page);
+	if (uffd < 0)
 		return 3;
-	if (pthread_create(&thread, NULL, waiter, NULL) ||
-	    poll(&fault, 1, 20000) != 1 || fault.revents != POLLIN)
+	if (pthread_create(&thread, NULL, waiter, NULL) || !uffd_wait(uffd, 20))
 		return 4;
 	/* It waits, with nothing held: others map, and read what is known. */
 	for (int i = 0; i < 100; i++) {
@@ -324,10 +381,10 @@ static int wait_for_page(struct object *object, int page, int tell, bool killed)
 
 TEST_F_TIMEOUT(discover, what_never_comes_holds_up_one_thread, 60)
 {
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	int fd = uffd_open(0);
 
 	if (fd < 0)
-		SKIP(return, "no userfaultfd; see config");
+		SKIP(return, NO_UFFD);
 	close(fd);
 	for (int page = 0; page <= OBJECT_TABLE; page += OBJECT_TABLE) {
 		for (int killed = 0; killed < 2; killed++) {
@@ -399,7 +456,7 @@ static void *disturb(void *arg)
 TEST_F_TIMEOUT(discover, reads_during_changes, 120)
 {
 	int found = 0, others = 0;
-	time_t until = time(NULL) + 10;
+	time_t until = time(NULL) + 5;
 	struct object disturbed;
 	pthread_t thread;
 

@@ -2,17 +2,16 @@
 /*
  * Deferred user stacks, compared with what is known to be on the stack.
  *
- * Built twice: with SFrame tables and without frame pointers, and the other
- * way round. Both are static programs that start in chain.S, so that a stack
- * is known from its topmost frame to its last.
+ * Built twice: with SFrame tables and without frame pointers, and the other way round.
+ * Both are static programs without a C library: all code on the stack is of one kind,
+ * down to the entry point in chain.S.
  */
 #include "nolibc.h"
 
 #include <linux/elf.h>
 
-#include "kselftest.h"
+#include "kselftest_harness.h"
 #include "scenario.h"
-#include "tap.h"
 
 #define DEPTH		120
 
@@ -21,44 +20,54 @@
 
 static const struct scenario scenarios[] = {
 #ifdef SFRAME
-	{ "frames found by the stack pointer", chain_sp, 0,
-	  { leaf_bad_fp_ip, sp_inner_return, sp_middle_return, chain_sp_return } },
-	{ "frame found by the frame pointer that a callee saved", chain_fp, 0,
-	  { leaf_ip, fp_inner_return, chain_fp_return } },
-	{ "call that never returns at the end of a function", chain_noreturn, 0,
-	  { never_returns_ip, noreturn_inner_return, chain_noreturn_return } },
+	{ chain_sp, 0, { leaf_bad_fp_ip, sp_inner_return, sp_middle_return, chain_sp_return } },
+	/* By the frame pointer that a callee saved. */
+	{ chain_fp, 0, { leaf_ip, fp_inner_return, chain_fp_return } },
+	/* A call that never returns, at the end of a function. */
+	{ chain_noreturn, 0, { never_returns_ip, noreturn_inner_return, chain_noreturn_return } },
 #else
-	{ "frames found by the frame pointer", chain_frames, 0,
-	  { leaf_ip, frame_inner_return, chain_frames_return } },
+	{ chain_frames, 0, { leaf_ip, frame_inner_return, chain_frames_return } },
 #endif
-	{ "120 frames", chain_deep, DEPTH, { leaf_ip, chain_deep_last_return } },
+	{ chain_deep, DEPTH, { leaf_ip, chain_deep_last_return } },
 };
+
+FIXTURE(chain) {
+};
+
+FIXTURE_SETUP(chain)
+{
+	int error;
+
+	if (!HAS_TABLE)
+		SKIP(return, OLD_ASSEMBLER);
+	error = sampler_open(&sampler);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, "getppid()", error);
+	ASSERT_EQ(0, error);
+}
+
+FIXTURE_TEARDOWN(chain)
+{
+}
 
 /* Sample all scenarios; returns 0, or what the first to fail returns. */
 static int sample_all(bool quiet)
 {
 	int ret = 0;
 
-	ENTER();
 	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++) {
 		int one = sample(&scenarios[i], quiet);
 
 		if (!ret)
 			ret = one;
 	}
-	LEAVE();
 	return ret;
 }
 
 /* The same in a child that opens its own event. */
 static int sample_in_child(bool quiet)
 {
-	int ret;
-
-	ENTER();
-	ret = sampler_open(&sampler) ? NOT_SAMPLED : sample_all(quiet);
-	LEAVE();
-	return ret;
+	return sampler_open(&sampler) ? NOT_SAMPLED : sample_all(quiet);
 }
 
 /* What a child exits with, or -1 if it was killed. */
@@ -85,42 +94,77 @@ static int execute(const char *path)
 	return wait_for(pid);
 }
 
-static int test_scenario(const void *scenario)
-{
-	int ret;
+#ifdef SFRAME
 
-	ENTER();
-	ret = sample(scenario, false);
-	LEAVE();
-	return ret == 0;
+TEST_F(chain, by_stack_pointer)
+{
+	EXPECT_EQ(0, sample(&scenarios[0], false));
 }
 
-static int test_fork(const void *unused)
+TEST_F(chain, by_frame_pointer_that_a_callee_saved)
 {
-	pid_t pid;
+	EXPECT_EQ(0, sample(&scenarios[1], false));
+}
 
-	ENTER();
-	pid = fork();
+TEST_F(chain, call_that_never_returns_at_the_end_of_a_function)
+{
+	EXPECT_EQ(0, sample(&scenarios[2], false));
+}
+
+#else
+
+TEST_F(chain, by_frame_pointer)
+{
+	EXPECT_EQ(0, sample(&scenarios[0], false));
+}
+
+#endif
+
+TEST_F(chain, of_120_frames)
+{
+	EXPECT_EQ(0, sample(&scenarios[ARRAY_SIZE(scenarios) - 1], false));
+}
+
+/* Two whose stacks go on through functions in C: those of the harness, and main(). */
+TEST_F(chain, down_to_the_program_s_start)
+{
+	static struct chain chain;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i += ARRAY_SIZE(scenarios) - 1) {
+		const struct scenario *scenario = &scenarios[i];
+		const char *error;
+		unsigned int at = 0;
+
+		chain_call_on(scenario->chain, scenario->depth);
+		error = sampler_chain(&sampler, &chain);
+		ASSERT_EQ(NULL, error) TH_LOG("%s", error);
+		while (scenario->labels[at]) {
+			EXPECT_EQ((unsigned long)scenario->labels[at], chain.ips[at]);
+			at++;
+		}
+		for (int depth = 1; depth < scenario->depth; depth++)
+			EXPECT_EQ((unsigned long)chain_deep_return, chain.ips[at++]);
+		EXPECT_EQ((unsigned long)chain_call_on_return, chain.ips[at]);
+		/* This, the harness's for a test and for all, main() and _start at least. */
+		EXPECT_LE(at + 6, chain.nr);
+		EXPECT_TRUE(is_from_start(&chain));
+	}
+}
+
+TEST_F(chain, of_a_forked_child)
+{
+	pid_t pid = fork();
+
 	if (!pid)
 		_exit(sample_in_child(false));
-	LEAVE();
-	return wait_for(pid) == 0;
+	EXPECT_EQ(0, wait_for(pid));
+	/* What the child did to its copy of the tables is not the parent's. */
+	EXPECT_EQ(0, sample_all(false));
 }
 
-/* What the child did to its copy of the tables is not the parent's. */
-static int test_after_fork(const void *unused)
+TEST_F(chain, after_exec)
 {
-	bool good;
-
-	ENTER();
-	good = test_fork(NULL) && sample_all(false) == 0;
-	LEAVE();
-	return good;
-}
-
-static int test_exec(const void *unused)
-{
-	return execute("/proc/self/exe") == 0;
+	EXPECT_EQ(0, execute("/proc/self/exe"));
 }
 
 #ifdef SFRAME
@@ -158,17 +202,6 @@ static int image_read(struct image *image)
 	return -ENOENT;
 }
 
-/* This program, read once. */
-static struct image *the_image(void)
-{
-	static struct image image;
-	int error = image.size ? 0 : image_read(&image);
-
-	if (error)
-		ksft_exit_fail_msg("cannot read this program's table: errno %d\n", -error);
-	return &image;
-}
-
 /* Execute the image as it is now; returns the child's status or -1. */
 static int image_execute(const struct image *image)
 {
@@ -201,158 +234,93 @@ out:
 }
 
 /* The tests can fail: without its table, the same program's stacks are not known. */
-static int test_without_table(const void *unused)
+TEST_F(chain, without_table)
 {
-	struct image *image = the_image();
-	unsigned int type = image->table->p_type;
-	int with = image_execute(image), without;
+	struct image image;
 
-	image->table->p_type = PT_NULL;
-	without = image_execute(image);
-	image->table->p_type = type;
-	ksft_print_msg("exit status %d with the table, %d without\n", with, without);
-	return with == 0 && without == OTHER_STACK;
+	ASSERT_EQ(0, image_read(&image));
+	EXPECT_EQ(0, image_execute(&image));
+	image.table->p_type = PT_NULL;
+	EXPECT_EQ(OTHER_STACK, image_execute(&image));
 }
 
-/* The kernel's log from now on. */
-static int log_open(void)
+/* Programs with odd program headers start. */
+TEST_F(chain, odd_tables_in_the_program_header)
 {
-	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	struct image image;
+	Elf64_Addr vaddr;
+	Elf64_Xword size;
 
-	if (fd >= 0)
-		lseek(fd, 0, SEEK_END);
-	return fd;
-}
+	ASSERT_EQ(0, image_read(&image));
+	vaddr = image.table->p_vaddr;
+	size = image.table->p_filesz;
 
-/* Whether nothing in the log, up to now, is a complaint. */
-static bool log_is_clean(int fd)
-{
-	static const char * const bad[] = { "BUG", "WARNING", "Oops", "rcu:", "blocked for" };
-	static char line[8192];
-	bool clean = fd >= 0;
-	ssize_t len;
-
-	if (fd < 0)
-		ksft_print_msg("cannot read the kernel's log\n");
-	/* EPIPE: some lines were overwritten. */
-	while (fd >= 0 && ((len = read(fd, line, sizeof(line) - 1)) > 0 || errno == EPIPE)) {
-		line[len < 0 ? 0 : len] = '\0';
-		errno = 0;
-		for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
-			if (strstr(line, bad[i])) {
-				ksft_print_msg("%s", line);
-				clean = false;
-			}
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return clean;
-}
-
-/* Programs with odd program headers start, and nothing happens to the kernel. */
-static int test_odd_headers(const void *unused)
-{
-	struct image *image = the_image();
-	int log = log_open();
-	const struct elf64_phdr good = *image->table;
 	const struct {
 		const char *name;
 		Elf64_Addr vaddr;
 		Elf64_Xword size;
 	} odd[] = {
-		{ "no byte", good.p_vaddr, 0 },
-		{ "one byte", good.p_vaddr, 1 },
-		{ "header only", good.p_vaddr, 28 },
-		{ "no mapping", 0x10000000, good.p_filesz },
-		{ "beyond user space", 0xffffffff80000000, good.p_filesz },
-		{ "around the end", -8UL, good.p_filesz },
+		{ "no byte", vaddr, 0 },
+		{ "one byte", vaddr, 1 },
+		{ "header only", vaddr, 28 },
+		{ "no mapping", 0x10000000, size },
+		{ "beyond user space", 0xffffffff80000000, size },
+		{ "around the end", -8UL, size },
 		{ "all memory", 0, -1UL },
-		{ "4 GiB", good.p_vaddr, 1UL << 32 },
+		{ "4 GiB", vaddr, 1UL << 32 },
 		{ "the text", 0x401000, 0x1000 },
-		{ "odd address", good.p_vaddr + 1, good.p_filesz - 1 },
+		{ "odd address", vaddr + 1, size - 1 },
 	};
-	bool started = true;
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(odd); i++) {
-		int ret;
-
-		image->table->p_vaddr = odd[i].vaddr;
-		image->table->p_filesz = odd[i].size;
-		image->table->p_memsz = odd[i].size;
-		ret = image_execute(image);
-		if (ret != OTHER_STACK) {
-			ksft_print_msg("%s: exit status %d\n", odd[i].name, ret);
-			started = false;
-		}
+		image.table->p_vaddr = odd[i].vaddr;
+		image.table->p_filesz = odd[i].size;
+		image.table->p_memsz = odd[i].size;
+		EXPECT_EQ(OTHER_STACK, image_execute(&image)) TH_LOG("%s", odd[i].name);
 	}
-	*image->table = good;
-	return log_is_clean(log) && started;
 }
 
-/*
- * Damage each byte of the table in some ways, and sample with it. On a kernel
- * where that takes too long, DAMAGE_STEP=n takes every n-th byte.
- */
-static int test_damage(const void *unused)
+/* So many bytes are damaged, unless DAMAGE_STEP=n asks for every n-th. */
+#define DAMAGED		20
+
+/* Damage bytes of the table in some ways, and sample with it. */
+TEST_F_TIMEOUT(chain, damaged_table, 3600)
 {
-	struct image *image = the_image();
-	const char *wish = getenv("DAMAGE_STEP");
-	unsigned int step = wish && atoi(wish) > 0 ? atoi(wish) : 1;
-	unsigned char *table = image->bytes + image->table->p_offset;
-	/* What the header says it uses; the segment may be longer. */
-	unsigned int used = 28 + *(unsigned int *)(table + 0x18) + *(unsigned int *)(table + 0x10);
 	static const unsigned char flips[] = { 0x01, 0x80, 0xff };
-	unsigned int same = 0, other = 0, bad = 0;
-	int log = log_open();
+	unsigned int same = 0, other = 0, used, step;
+	struct image image;
+	unsigned char *table;
+
+	ASSERT_EQ(0, image_read(&image));
+	table = image.bytes + image.table->p_offset;
+	/* What the header says it uses; the segment may be longer. */
+	used = 28 + *(unsigned int *)(table + 0x18) + *(unsigned int *)(table + 0x10);
+	step = wanted("DAMAGE_STEP", used / DAMAGED);
 
 	for (unsigned int at = 0; at < used; at += step) {
 		for (unsigned int i = 0; i < ARRAY_SIZE(flips); i++) {
 			int ret;
 
 			table[at] ^= flips[i];
-			ret = image_execute(image);
+			ret = image_execute(&image);
 			table[at] ^= flips[i];
-			if (ret == 0) {
-				same++;
-			} else if (ret == OTHER_STACK) {
-				other++;
-			} else {
-				ksft_print_msg("byte %u ^ 0x%x: exit status %d\n",
-					       at, flips[i], ret);
-				bad++;
-			}
+			same += !ret;
+			other += ret == OTHER_STACK;
+			ASSERT_TRUE(!ret || ret == OTHER_STACK)
+				TH_LOG("byte %u ^ 0x%x: exit status %d", at, flips[i], ret);
 		}
 	}
-	ksft_print_msg("%u bytes, step %u: %u stacks the same, %u others\n",
-		       used, step, same, other);
-	return log_is_clean(log) && !bad && other && image_execute(image) == 0;
+	TH_LOG("%u bytes, step %u: %u stacks the same, %u others", used, step, same, other);
+	/* A byte of the header was among them. */
+	EXPECT_LT(0, other);
+	EXPECT_EQ(0, image_execute(&image));
 }
 
 #endif /* SFRAME */
 
 int main(int argc, char **argv)
 {
-	static const struct tap_test others[] = {
-		{ "stacks of a forked child", test_fork },
-		{ "stacks after a child has gone", test_after_fork },
-		{ "stacks after exec", test_exec },
-#ifdef SFRAME
-		{ "the table is what makes stacks known", test_without_table },
-		{ "odd tables in the program header", test_odd_headers },
-		{ "a damaged table changes stacks and nothing else", test_damage },
-#endif
-	};
-	static struct tap_test tests[ARRAY_SIZE(scenarios) + ARRAY_SIZE(others)];
-
-	ENTER();
 	if (argc > 1 && !strcmp(argv[1], CHILD))
 		return sample_in_child(true);
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(scenarios); i++)
-		tests[i] = (struct tap_test){ scenarios[i].name, test_scenario, &scenarios[i] };
-	memcpy(&tests[ARRAY_SIZE(scenarios)], others, sizeof(others));
-	tap_start(argc, argv);
-	tap_need(sampler_open(&sampler), "getppid()");
-	tap_run(tests, ARRAY_SIZE(tests));
+	return test_harness_run(argc, argv);
 }

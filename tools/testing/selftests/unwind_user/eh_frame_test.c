@@ -13,7 +13,6 @@
 #include "synth_fixture.h"
 
 /* What perf shows of a stack at most is not more than this. */
-#define MOST_FRAMES	510
 
 #define EXPECT_END(expected)	EXPECT_EQ(PERF_CALLCHAIN_END_##expected, self->synth.chain.end)
 
@@ -58,6 +57,65 @@ TEST_F(synth, frame_pointers)
 	WORD(0x13008) = RETURN(2);
 	WORD(0x13108) = RETURN(3);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+}
+
+/* Nobody knows the frame pointer of a caller, if its rule does not need that. */
+TEST_F(synth, a_frame_pointer_that_is_lost)
+{
+	/* In r12, which only the topmost frame is known to have; or nowhere. */
+	EH_CFI(NOP);
+	EH_CFI(IN_REGISTER, RBP, R12);
+	EH_CFI(UNDEFINED, RBP, DEF_CFA_OFFSET, 16);
+	EH_CFI(DEF_CFA_OFFSET, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	REGS.bp = AT(0x80);
+	REGS.r12 = AT(0x80);
+	WORD(0x00) = RETURN(1);
+	WORD(0x08) = RETURN(2);
+	WORD(0x18) = RETURN(3);
+	WORD(0x28) = RETURN(4);
+	WORD(0x88) = RETURN(4);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3), RETURN(4));
+	EXPECT_END(COMPLETE);
+	EXPECT_FALSE(self->synth.chain.guessed);
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
+
+	/* A rule needs it, which is not wrong; and so does code without a rule. */
+	EH_NO_RULES();
+	EH_CFI(NOP);
+	EH_CFI(IN_REGISTER, RBP, R12);
+	EH_CFI(NOP);
+	EH_CFI(DEF_CFA, RBP, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	WORD(0x10) = RETURN(3);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	EXPECT_END(NO_INFO);
+	EXPECT_FALSE(self->synth.chain.guessed);
+	WORD(0x10) = RETURN(5);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(5));
+	EXPECT_END(NO_INFO);
+
+	/* A frame in between has saved its own. */
+	EH_NO_RULES();
+	EH_CFI(UNDEFINED, RBP);
+	EH_CFI(DEF_CFA_OFFSET, 24, SAVED(RBP), 2);
+	EH_CFI(DEF_CFA, RBP, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	WORD(0x10) = AT(0x100);
+	WORD(0x18) = RETURN(2);
+	WORD(0x108) = RETURN(3);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	EXPECT_END(COMPLETE);
+
+	/* The topmost frame has it in a register. */
+	EH_NO_RULES();
+	EH_CFI(IN_REGISTER, RBP, R12);
+	EH_CFI(DEF_CFA, RBP, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	REGS.bp = 0;
+	WORD(0x88) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_END(COMPLETE);
 }
 
 /* What is below the stack pointer is still there in a leaf, at the very start, too. */
@@ -272,6 +330,61 @@ TEST_F(synth, stacks_in_a_circle)
 	EXPECT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 	EXPECT_END(DEPTH);
+}
+
+/* Where an empty function starts as well, in front of another in the index or behind it. */
+TEST_F(synth, an_empty_function)
+{
+	struct eh_header *header = eh_header(&self->synth);
+	struct eh_fde *fde;
+
+	EH_CFI(NOP);
+	for (int i = 0; i < 3; i++)
+		EH_CFI(DEF_CFA_OFFSET, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	REGS.bp = 1;
+	WORD(0x00) = RETURN(1);
+	WORD(0x10) = RETURN(4);
+	EXPECT_CALLERS(RETURN(1), RETURN(4));
+	/* The last two become empty, and are where the first of the three is. */
+	for (int i = 2; i < 4; i++) {
+		fde = (struct eh_fde *)((unsigned char *)header + header->index[i].fde);
+		fde->start -= header->index[i].start - header->index[1].start;
+		fde->size = 0;
+		header->index[i].start = header->index[1].start;
+	}
+	EXPECT_CALLERS(RETURN(1), RETURN(4));
+	EXPECT_END(COMPLETE);
+	/* The first of them is the last, and then is not there. */
+	fde = (struct eh_fde *)((unsigned char *)header + header->index[1].fde);
+	header->index[1].fde = header->index[3].fde;
+	header->index[3].fde = (unsigned char *)fde - (unsigned char *)header;
+	EXPECT_CALLERS(RETURN(1), RETURN(4));
+	EXPECT_END(COMPLETE);
+	header->index[3].fde = header->index[2].fde;
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO);
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
+}
+
+/* A CIE of version 4 has two bytes more. */
+TEST_F(synth, version_4)
+{
+	static const unsigned char cie[] = {
+		4, 'z', 'R', 0, 8, 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
+		DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1,
+	};
+
+	EH_CFI(DEF_CFA_OFFSET, 16);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	memcpy(self->synth.table + 8, cie, sizeof(cie));
+	WORD(0x08) = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(COMPLETE);
+	/* Addresses of four bytes. */
+	self->synth.table[12] = 4;
+	EXPECT_NO_CALLERS();
+	EXPECT_END(RULE);
 }
 
 /* S without the kernel's frame: the caller's address is exact. */

@@ -6,6 +6,7 @@
 #include "kselftest_harness.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,8 +22,6 @@
 #include "hostile.h"
 
 #define COUNTERS	"/sys/kernel/debug/unwind_user/ends"
-/* As many frames as a stack can have. */
-#define MOST_FRAMES	510
 
 #define CHAIN	(self->synth.chain)
 
@@ -57,21 +56,26 @@ static const char * const end_names[] = {
 
 static long before[ARRAY_SIZE(end_names)];
 
-/* When the program starts: each test is a child of its own. */
-static void __attribute__((constructor)) count_before(void)
+/* When a test starts, which is a child of its own. */
+static void count_before(void)
 {
 	for (unsigned int i = PERF_CALLCHAIN_END_COMPLETE; i < ARRAY_SIZE(end_names); i++)
 		before[i] = counted(end_names[i]);
 }
 
+static void __attribute__((constructor)) count_before_tests(void)
+{
+	pthread_atfork(NULL, NULL, count_before);
+}
+
 /*
- * Whether a stack that ended so was counted, since this was last asked. If there are no
+ * Whether a stack that ended so was counted, since this was last asked. Without any
  * counters, the tests of counters are skipped, and this says that it was.
  */
 static bool was_counted(enum perf_callchain_end end)
 {
 	long number = counted(end_names[end]);
-	bool more = number < 0 || number > before[end];
+	bool more = number >= 0 ? number > before[end] : access(COUNTERS, F_OK);
 
 	before[end] = number;
 	return more;
@@ -141,8 +145,8 @@ TEST_F(synth, complete_by_rules)
 	/* nor does any where there is no code. */
 	WORD(0x08) = 0;
 	WORD(0x10) = AT(0x100);
-	EXPECT_CALLERS(RETURN(1), AT(0x100));
-	EXPECT_END(NO_INFO, false);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(BAD_FRAME, false);
 }
 
 /* --- Incomplete --- */
@@ -284,6 +288,47 @@ TEST_F(synth, bad_frame)
 	EXPECT_END(BAD_FRAME, false);
 }
 
+/*
+ * A thread that began by a system call of its own: the rule there is the parent's, and
+ * what is above its first frame is no return address.
+ */
+TEST_F(synth, return_address_that_is_no_code)
+{
+	const unsigned long none[] = {
+		2, AT(0x40), (unsigned long)self->synth.table,
+		(unsigned long)self->synth.text + SYNTH_TEXT + 1,
+	};
+	unsigned char *restorer = self->synth.text + 20 * FUNCTION_SIZE;
+
+	RULE(BY_SP(8));
+	RULE(BY_SP(8));
+	WORD(0x00) = RETURN(1);
+	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
+		WORD(0x08) = none[i];
+		/* No frame pointer leads on from there. */
+		for (int further = 0; further < 2; further++) {
+			REGS.bp = further ? AT(0x80) : 0;
+			WORD(0x80) = 0;
+			WORD(0x88) = RETURN(2);
+			EXPECT_CALLERS(RETURN(1));
+			EXPECT_END(BAD_FRAME, false);
+		}
+	}
+
+	/* The last instruction of the text is a call that never returns. */
+	REGS.bp = 0;
+	WORD(0x08) = (unsigned long)self->synth.text + SYNTH_TEXT;
+	EXPECT_CALLERS(RETURN(1), WORD(0x08));
+	EXPECT_END(NO_INFO, false);
+
+	/* What a signal interrupted is where it is. */
+	memcpy(restorer, restorer_code, sizeof(restorer_code));
+	WORD(0x00) = (unsigned long)restorer;
+	synth_signal((void *)AT(0x08), 2, AT(0x500), 0);
+	EXPECT_CALLERS((unsigned long)restorer, 2);
+	EXPECT_END(NO_INFO, false);
+}
+
 TEST_F(synth, depth)
 {
 	/* A row without words, behind the function that all other frames are of. */
@@ -415,34 +460,24 @@ TEST_F(synth, counters_of_all_cpus)
 	}
 }
 
+#define END_EVENT	"unwind_user/unwind_user_end"
+
 /* The event's fields. */
 struct end_event {
 	unsigned long frames, ip, end, last, guessed, lookups, caller_lookups;
 };
 
-static FILE *event_file(const char *name)
-{
-	static const char * const at[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
-	FILE *file = NULL;
-	char path[128];
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(at) && !file; i++) {
-		snprintf(path, sizeof(path), "%s/events/unwind_user/unwind_user_end/%s",
-			 at[i], name);
-		file = fopen(path, "re");
-	}
-	return file;
-}
-
 /* A field of a record, where the event's format says that it is; returns whether it does. */
 static bool get_field(const char *record, const char *name, unsigned long *value)
 {
-	FILE *file = event_file("format");
+	char line[256], path[EVENT_PATH];
 	unsigned int offset, size;
 	bool found = false;
-	char line[256];
+	FILE *file;
 
 	*value = 0;
+	event_path(path, END_EVENT, "format");
+	file = fopen(path, "re");
 	while (file && !found && fgets(line, sizeof(line), file)) {
 		char *end = strstr(line, ";\toffset:");
 		size_t len = strlen(name);
@@ -485,27 +520,15 @@ static int events_in(struct sampler *sampler, struct end_event *event)
 	return events;
 }
 
-static long event_id(void)
-{
-	FILE *file = event_file("id");
-	long id = -1;
-
-	if (file && fscanf(file, "%ld", &id) != 1)
-		id = -1;
-	if (file)
-		fclose(file);
-	return id;
-}
-
 TEST_F(synth, trace_event)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT,
+		.type = PERF_TYPE_TRACEPOINT,
 		.sample_period = 1, .sample_type = PERF_SAMPLE_RAW,
 	};
 	struct end_event event = {};
 	struct sampler sampler;
-	long id = event_id();
+	long id = event_id(END_EVENT);
 
 	ASSERT_LT(0, id);
 	attr.config = id;
@@ -555,7 +578,7 @@ TEST_F(synth, trace_event_with_stacks)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .sample_period = 1 };
 	struct sampler other = {};
-	long id = event_id();
+	long id = event_id(END_EVENT);
 
 	ASSERT_LT(0, id);
 	attr.config = id;

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unwind_jit.h"
+#include "example.h"
 
 #define EXIT_SKIP	4	/* what selftests exit with that cannot run */
 
@@ -45,14 +45,8 @@ static const struct unwind_jit_row add_two_rows[] = {
 	{ .offset = 14, .base = UNWIND_JIT_SP, .cfa = 8 },	/* and popped */
 };
 
-/* What is compiled, in ascending order of addresses. */
-static const struct function {
-	const unsigned char *code;
-	size_t size;
-	size_t place;			/* in the page of code */
-	const struct unwind_jit_row *rows;
-	size_t nr_rows;
-} functions[] = {
+/* What is compiled, in ascending order of addresses: code, size, place in the page, and rows. */
+const struct function functions[] = {
 	{ add_one, sizeof(add_one), 0, add_one_rows, 1 },
 	{ add_two, sizeof(add_two), 16, add_two_rows, 3 },
 };
@@ -66,8 +60,7 @@ static void must(int good, const char *what)
 }
 
 /* Write a function to its place. Say 1 if unwind_jit_publish() has to tell the kernel of it. */
-static int compile(struct unwind_jit *region, unsigned char *code,
-		   const struct function *function)
+int compile(struct unwind_jit *region, unsigned char *code, const struct function *function)
 {
 	unsigned char *start = code + function->place;
 
@@ -98,10 +91,6 @@ int main(void)
 	unsigned char *code;
 	int (*function)(int i);
 
-#ifndef __x86_64__
-	printf("skipped: the code is x86-64 code\n");
-	return EXIT_SKIP;
-#endif
 	code = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(code != MAP_FAILED, "mmap");
 

@@ -133,33 +133,27 @@ TEST_F(exec, eh_frame_alone)
 
 /* --- The limit --- */
 
-#define MAX_SYSCTL	"/proc/sys/kernel/unwind_tables_max"
-
 /* With another limit, how many tables a program of two segments has when it starts. */
-static int lines_with_limit(struct _test_data_exec *self, const char *limit)
+static int lines_with_limit(FIXTURE_DATA(exec) *self, long limit)
 {
 	struct headers headers = program_make(ET_EXEC);
-	long before = read_number(MAX_SYSCTL);
-	char text[24];
 	int ret;
 
 	program_add_table(&headers, TABLES, TABLE_SIZE);
-	ret = write_string(MAX_SYSCTL, limit);
-	if (ret)
-		return ret;
-	ret = lines_of(self->lines, self->program, &headers, sizeof(headers));
-	snprintf(text, sizeof(text), "%ld", before);
-	return write_string(MAX_SYSCTL, text) ?: ret;
+	ret = sysctl_set(SYSCTL_MAX, limit) ?:
+	      lines_of(self->lines, self->program, &headers, sizeof(headers));
+	sysctl_restore();
+	return ret;
 }
 
 TEST_F(exec, the_limit)
 {
-	if (lines_with_limit(self, "2") == -EACCES)
-		SKIP(return, "cannot write " MAX_SYSCTL);
-	EXPECT_EQ(2, lines_with_limit(self, "2"));
-	EXPECT_EQ(1, lines_with_limit(self, "1"));
+	if (lines_with_limit(self, 2) == -EACCES)
+		SKIP(return, "cannot write " SYSCTL_MAX);
+	EXPECT_EQ(2, lines_with_limit(self, 2));
+	EXPECT_EQ(1, lines_with_limit(self, 1));
 	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES, self->program));
-	EXPECT_EQ(0, lines_with_limit(self, "0"));
+	EXPECT_EQ(0, lines_with_limit(self, 0));
 }
 
 /*
@@ -167,7 +161,7 @@ TEST_F(exec, the_limit)
  * its tables, and exits with the errno. It has registrations of exec's for both
  * segments.
  */
-static int status_with_limit(struct _test_data_exec *self, int limit)
+static int status_with_limit(FIXTURE_DATA(exec) *self, int limit)
 {
 	unsigned char code[] = {
 		0xb8, 0x9d, 0x00, 0x00, 0x00,		/* mov $__NR_prctl, %eax */
@@ -187,9 +181,7 @@ static int status_with_limit(struct _test_data_exec *self, int limit)
 	struct unwind_table table = ranges((void *)(BASE + TEXT_1), PAGE,
 					   (void *)(BASE + TABLES), TABLE_SIZE);
 	struct headers headers = program_make(ET_EXEC);
-	long before = read_number(MAX_SYSCTL);
 	int fd, status = -1;
-	char text[24];
 	pid_t pid;
 
 	memcpy(code + 6, &option, sizeof(option));
@@ -204,8 +196,7 @@ static int status_with_limit(struct _test_data_exec *self, int limit)
 		return -1;
 	close(fd);
 
-	snprintf(text, sizeof(text), "%d", limit);
-	if (write_string(MAX_SYSCTL, text))
+	if (sysctl_set(SYSCTL_MAX, limit))
 		return -1;
 	pid = fork();
 	if (!pid) {
@@ -213,14 +204,14 @@ static int status_with_limit(struct _test_data_exec *self, int limit)
 		_exit(255);
 	}
 	waitpid(pid, &status, 0);
-	snprintf(text, sizeof(text), "%ld", before);
-	return write_string(MAX_SYSCTL, text) || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
+	sysctl_restore();
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST_F(exec, its_tables_count)
 {
-	if (lines_with_limit(self, "2") == -EACCES)
-		SKIP(return, "cannot write " MAX_SYSCTL);
+	if (lines_with_limit(self, 2) == -EACCES)
+		SKIP(return, "cannot write " SYSCTL_MAX);
 	/* Full, which is said first; and with room, but for other text. */
 	EXPECT_EQ(ENOSPC, status_with_limit(self, 2));
 	EXPECT_EQ(EEXIST, status_with_limit(self, 3));
@@ -297,7 +288,7 @@ TEST_F(exec, position_independent_program)
 }
 
 /* Make both files, each with a table or without, and start the program. */
-static int with_interpreter(struct __test_metadata *_metadata, struct _test_data_exec *self,
+static int with_interpreter(struct __test_metadata *_metadata, FIXTURE_DATA(exec) *self,
 			    bool program_has, bool interpreter_has)
 {
 	struct headers headers = program_make(ET_EXEC), interpreter = program_make(ET_DYN);

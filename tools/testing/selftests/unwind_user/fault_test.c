@@ -58,8 +58,8 @@ FIXTURE_TEARDOWN(fault)
 }
 
 /* Do it with its nth failing; whether there was an nth. */
-static bool failing(struct _test_data_fault *self, int n,
-		    long (*operation)(struct _test_data_fault *),
+static bool failing(FIXTURE_DATA(fault) *self, int n,
+		    long (*operation)(FIXTURE_DATA(fault) *),
 		    long *ret)
 {
 	bool happened;
@@ -73,7 +73,7 @@ static bool failing(struct _test_data_fault *self, int n,
 }
 
 /* Whether a process has these texts, the calm one and the crowd, and no other, by its file. */
-static bool file_says(struct _test_data_fault *self, pid_t pid, unsigned int texts)
+static bool file_says(FIXTURE_DATA(fault) *self, pid_t pid, unsigned int texts)
 {
 	static struct line lines[CROWD + PART_PAGES + 8];
 	int wanted = 1 + self->crowded + __builtin_popcount(texts);
@@ -89,7 +89,7 @@ static bool file_says(struct _test_data_fault *self, pid_t pid, unsigned int tex
 }
 
 /* The same for this process, as all say. */
-static bool state_is(struct _test_data_fault *self, unsigned int texts)
+static bool state_is(FIXTURE_DATA(fault) *self, unsigned int texts)
 {
 	int wanted = 1 + self->crowded + __builtin_popcount(texts);
 
@@ -103,26 +103,26 @@ static bool state_is(struct _test_data_fault *self, unsigned int texts)
 	return true;
 }
 
-static long register_texts(struct _test_data_fault *self)
+static long register_texts(FIXTURE_DATA(fault) *self)
 {
 	return tables_call(PR_UNWIND_TABLES_REGISTER, self->texts, PART_PAGES,
 			   sizeof(*self->texts));
 }
 
-static long unregister_texts(struct _test_data_fault *self)
+static long unregister_texts(FIXTURE_DATA(fault) *self)
 {
 	return tables_call(PR_UNWIND_TABLES_UNREGISTER, self->texts, PART_PAGES,
 			   sizeof(*self->texts));
 }
 
-static void start_with_all(struct __test_metadata *_metadata, struct _test_data_fault *self)
+static void start_with_all(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
 {
 	ASSERT_EQ(0, do_register(&self->calm.good));
 	ASSERT_EQ(PART_PAGES, register_texts(self));
 }
 
 /* The first ever, for which there is no registry yet. */
-static int first_registration(struct _test_data_fault *self, int n)
+static int first_registration(FIXTURE_DATA(fault) *self, int n)
 {
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC), ret;
 	bool happened;
@@ -197,7 +197,7 @@ TEST_F(fault, unregister)
 }
 
 /* The first text gets another table. */
-static long update_text(struct _test_data_fault *self)
+static long update_text(FIXTURE_DATA(fault) *self)
 {
 	struct unwind_table other = self->texts[0];
 
@@ -229,7 +229,7 @@ TEST_F(fault, update)
 
 /* --- Another table for the first text --- */
 
-static struct unwind_table second_of(struct _test_data_fault *self)
+static struct unwind_table second_of(FIXTURE_DATA(fault) *self)
 {
 	struct unwind_table second = self->texts[0];
 
@@ -238,21 +238,21 @@ static struct unwind_table second_of(struct _test_data_fault *self)
 	return second;
 }
 
-static long register_second(struct _test_data_fault *self)
+static long register_second(FIXTURE_DATA(fault) *self)
 {
 	struct unwind_table second = second_of(self);
 
 	return do_register(&second);
 }
 
-static long unregister_second(struct _test_data_fault *self)
+static long unregister_second(FIXTURE_DATA(fault) *self)
 {
 	struct unwind_table second = second_of(self);
 
 	return do_unregister(&second);
 }
 
-static long update_second(struct _test_data_fault *self)
+static long update_second(FIXTURE_DATA(fault) *self)
 {
 	struct unwind_table second = second_of(self);
 
@@ -261,7 +261,7 @@ static long update_second(struct _test_data_fault *self)
 }
 
 /* Whether the first text has its own table, and another one that ends there, or none for 0. */
-static bool second_ends_at(struct _test_data_fault *self, unsigned long end)
+static bool second_ends_at(FIXTURE_DATA(fault) *self, unsigned long end)
 {
 	struct unwind_table all[3];
 	long count = tables_list(all, ARRAY_SIZE(all));
@@ -319,7 +319,7 @@ TEST_F(fault, second_table)
 	EXPECT_TRUE(self->no_copy);
 }
 
-static long list(struct _test_data_fault *self)
+static long list(FIXTURE_DATA(fault) *self)
 {
 	static struct unwind_table all[PART_PAGES + 1];
 
@@ -340,20 +340,20 @@ TEST_F(fault, enumerate)
 }
 
 /* The second text, on a page of its own. */
-static long unmap_text(struct _test_data_fault *self)
+static long unmap_text(FIXTURE_DATA(fault) *self)
 {
 	return munmap(self->layout.text + PAGE, PAGE) ? -errno : 0;
 }
 
 /* The same with other memory in its place. */
-static long replace_text(struct _test_data_fault *self)
+static long replace_text(FIXTURE_DATA(fault) *self)
 {
 	return mmap(self->layout.text + PAGE, PAGE, PROT_READ | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -errno : 0;
 }
 
-static void unmap_failing(struct __test_metadata *_metadata, struct _test_data_fault *self,
-			  long (*unmap)(struct _test_data_fault *))
+static void unmap_failing(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
+			  long (*unmap)(FIXTURE_DATA(fault) *))
 {
 	bool stayed = false;
 	long ret;
@@ -389,7 +389,7 @@ TEST_F(fault, mmap_over_it)
 static unsigned int inherited;
 
 /* Without what the C library does at fork(), which makes system calls too. */
-static long make_child(struct _test_data_fault *self)
+static long make_child(FIXTURE_DATA(fault) *self)
 {
 	pid_t pid = syscall(__NR_fork);
 
@@ -398,7 +398,7 @@ static long make_child(struct _test_data_fault *self)
 	return pid < 0 ? -errno : pid;
 }
 
-static void fork_failing(struct __test_metadata *_metadata, struct _test_data_fault *self)
+static void fork_failing(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self)
 {
 	int complete = 0, none = 0, failed = 0, status;
 	bool more = true;
@@ -447,23 +447,23 @@ TEST_F_TIMEOUT(fault, fork_without_a_text, 900)
 
 /* --- What a child shares, and has to be copied for that --- */
 
-static long register_text(struct _test_data_fault *self)
+static long register_text(FIXTURE_DATA(fault) *self)
 {
 	return do_register(&self->texts[1]);
 }
 
-static long unregister_text(struct _test_data_fault *self)
+static long unregister_text(FIXTURE_DATA(fault) *self)
 {
 	return do_unregister(&self->texts[1]);
 }
 
 /* By the same table, as if it had changed. */
-static long renew_text(struct _test_data_fault *self)
+static long renew_text(FIXTURE_DATA(fault) *self)
 {
 	return do_update(&self->texts[1]);
 }
 
-static long remake_text(struct _test_data_fault *self)
+static long remake_text(FIXTURE_DATA(fault) *self)
 {
 	return replace_text(self) ?: register_text(self);
 }
@@ -482,9 +482,9 @@ static pid_t make_sharer(void)
  * Do something to the second text, each time with a child that has the same
  * tables, and then undo it. Some of it may want no memory, or get it.
  */
-static void shared_failing(struct __test_metadata *_metadata, struct _test_data_fault *self,
-			   long (*operation)(struct _test_data_fault *), unsigned int after,
-			   long (*undo)(struct _test_data_fault *))
+static void shared_failing(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
+			   long (*operation)(FIXTURE_DATA(fault) *), unsigned int after,
+			   long (*undo)(FIXTURE_DATA(fault) *))
 {
 	unsigned int before = operation == register_text ? ALL & ~2 : ALL;
 	bool more = true;
@@ -549,13 +549,13 @@ TEST_F_TIMEOUT(fault, munmap_what_a_child_shares, 300)
 /* There is no stack if it is perf that has no memory. */
 static struct sampler sampler;
 
-static long walk_text(struct _test_data_fault *self)
+static long walk_text(FIXTURE_DATA(fault) *self)
 {
 	return call_leaf(&sampler, self->layout.text);
 }
 
 /* Walks through the first text: where its stack goes on, and what is known then. */
-static void walk_failing(struct __test_metadata *_metadata, struct _test_data_fault *self,
+static void walk_failing(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
 			 enum leaf_stack goes_on, __u32 state)
 {
 	bool late = false, lost = false;

@@ -18,9 +18,8 @@
 #include "synth_fixture.h"
 #include "changing.h"
 
-#define SWITCH		"/proc/sys/kernel/unwind_tables"
-/* What perf shows of a stack at most is not more than this. */
-#define MOST_FRAMES	510
+/* The bit of SYSCTL_TABLES that lets .eh_frame be used. */
+#define WITH_EH_FRAME	4
 
 #define EXPECT_END(expected)	EXPECT_EQ(PERF_CALLCHAIN_END_##expected, self->synth.chain.end)
 
@@ -30,7 +29,7 @@
  * Make another table for the same text, of SFrame, which knows the first function.
  * By it that is called by the second, by the other table by the third.
  */
-static struct unwind_table add_sframe(struct _test_data_synth *self)
+static struct unwind_table add_sframe(FIXTURE_DATA(synth) *self)
 {
 	struct synth *synth = &self->synth;
 	struct hand_table *table = (struct hand_table *)(synth->table + SYNTH_TABLE - PAGE);
@@ -145,21 +144,16 @@ TEST_F(synth, malformed_table_disabled_alone)
 TEST_F(synth, sysctl_off)
 {
 	struct unwind_table sframe = add_sframe(self);
-	long was = read_number(SWITCH);
-	char text[24];
-	int error;
+	int error = sysctl_set(SYSCTL_TABLES, read_number(SYSCTL_TABLES) & ~WITH_EH_FRAME);
 
-	ASSERT_EQ(7, was);
-	error = write_string(SWITCH, "3");
 	if (error)
-		SKIP(return, "cannot write %s: errno %d", SWITCH, -error);
+		SKIP(return, "cannot write " SYSCTL_TABLES ": errno %d", -error);
 	EXPECT_NO_CALLERS();
 	EXPECT_END(NO_INFO);
 	ASSERT_EQ(0, do_register(&sframe));
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_END(NO_INFO);
-	snprintf(text, sizeof(text), "%ld", was);
-	ASSERT_EQ(0, write_string(SWITCH, text));
+	sysctl_restore();
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	EXPECT_END(COMPLETE);
 }
@@ -194,25 +188,55 @@ TEST_F(synth, refused)
 	EXPECT_REFUSED("disabled:layout@0x84", header->count = SYNTH_TABLE / 8);
 	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = SYNTH_TABLE);
 	EXPECT_REFUSED("disabled:fde-place@0x88", header->index[0].fde = -EH_HEADER - 1);
+}
+
+/* What is wrong with the records of one function says nothing about the table. */
+TEST_F(synth, records_refused)
+{
+	WORD(0x00) = RETURN(1);
 	/* Lengths that wrap, or are of another kind. */
-	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 0xffffffff);
-	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 0xfffffff0);
-	EXPECT_REFUSED("disabled:length@0x28c", fde->length = SYNTH_TABLE);
-	EXPECT_REFUSED("disabled:length@0x28c", fde->length = 3);
-	EXPECT_REFUSED("disabled:not-fde@0x28c", fde->length = 0);
-	EXPECT_REFUSED("disabled:not-fde@0x28c", fde->cie = 0);
+	EXPECT_REFUSED("good", fde->length = 0xffffffff);
+	EXPECT_REFUSED("good", fde->length = 0xfffffff0);
+	EXPECT_REFUSED("good", fde->length = SYNTH_TABLE);
+	EXPECT_REFUSED("good", fde->length = 3);
+	EXPECT_REFUSED("good", fde->length = 0);
+	EXPECT_REFUSED("good", fde->cie = 0);
 	/* CIEs that are not there, or none; and one that is its own FDE. */
-	EXPECT_REFUSED("disabled:cie-place@0x290", fde->cie = 0x291);
-	EXPECT_REFUSED("disabled:cie-place@0x290", fde->cie = -4);
-	EXPECT_REFUSED("disabled:not-cie@0x28c", fde->cie = 4);
-	EXPECT_REFUSED("disabled:length@0x0", memset(cie, 0xff, 4));
-	EXPECT_REFUSED("disabled:not-cie@0x0", cie[4] = 1);
-	EXPECT_REFUSED("disabled:start@0x294", fde->start++);
-	EXPECT_REFUSED("disabled:state@0x29d", fde->program[0] = 0x0b);
+	EXPECT_REFUSED("good", fde->cie = 0x291);
+	EXPECT_REFUSED("good", fde->cie = -4);
+	EXPECT_REFUSED("good", fde->cie = 4);
+	EXPECT_REFUSED("good", memset(cie, 0xff, 4));
+	EXPECT_REFUSED("good", cie[4] = 1);
+	EXPECT_REFUSED("good", fde->start++);
+	EXPECT_REFUSED("good", fde->program[0] = RESTORE);
 	/* An operand behind the end, and numbers without one. */
-	EXPECT_REFUSED("disabled:record-end@0x2a8", fde->program[10] = DEF_CFA_OFFSET);
-	EXPECT_REFUSED("disabled:record-end@0x2a8",
+	EXPECT_REFUSED("good", fde->program[10] = DEF_CFA_OFFSET);
+	EXPECT_REFUSED("good",
 		       (fde->program[0] = DEF_CFA_OFFSET, memset(fde->program + 1, 0x80, 10)));
+}
+
+/* Whether the stack is as it should be where the kernel may remember what it has found out. */
+static bool is_again(struct synth *synth, unsigned long caller, unsigned int nr, __u8 end)
+{
+	return !synth_sample_again(synth) && synth->chain.nr == nr && synth->chain.end == end &&
+	       (nr == 1 || synth->chain.ips[1] == caller);
+}
+
+/* A function whose FDE is malformed takes none of the others along. */
+TEST_F(synth, one_bad_function)
+{
+	EH_CFI(RESTORE);
+	EH_CFI(NOP);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	WORD(0x00) = RETURN(2);
+	memcpy((void *)synth_function(&self->synth, 1), synth_code, sizeof(synth_code));
+	for (int i = 0; i < 3; i++) {
+		REGS.ip = synth_function(&self->synth, 0);
+		EXPECT_TRUE(is_again(&self->synth, 0, 1, PERF_CALLCHAIN_END_MALFORMED));
+		EXPECT_STREQ("good", state_of(&self->synth.ranges));
+		REGS.ip = synth_function(&self->synth, 1);
+		EXPECT_TRUE(is_again(&self->synth, RETURN(2), 2, PERF_CALLCHAIN_END_COMPLETE));
+	}
 }
 
 /* An index that is not sorted, where a search sees it. */
@@ -222,11 +246,13 @@ TEST_F(synth, unsorted)
 
 	for (int i = 0; i < 8; i++)
 		EH_CFI(NOP);
-	header->index[4].start = header->index[0].start;
-	header->index[2].start = header->index[7].start;
+	/* The other way round: the second one that a search sees is above the first. */
+	for (int i = 1; i < 8; i++)
+		header->index[i].start = header->index[0].start + (8 - i) * (int)FUNCTION_SIZE;
 	WORD(0x00) = RETURN(1);
-	EXPECT_EQ(NULL, synth_sample(&self->synth));
-	EXPECT_EQ(0, strncmp("disabled:", state_of(&self->synth.ranges), 9));
+	EXPECT_NO_CALLERS();
+	EXPECT_END(MALFORMED);
+	EXPECT_EQ(0, strncmp("disabled:unsorted@", state_of(&self->synth.ranges), 18));
 }
 
 /*

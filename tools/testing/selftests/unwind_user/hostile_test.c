@@ -8,8 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
+#include <linux/falloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -25,52 +24,34 @@
 #include "synth.h"
 #include "hostile.h"
 #include "changing.h"
+#include "uffd.h"
 
-/* What perf shows of a stack at most is not more than this. */
-#define MOST_FRAMES	510
 /* For so many texts of a stack a table is looked for, and so many reads may wait. */
 #define DISCOVERIES	8
 #define WAITS		16
+/* So many texts without a table are remembered. */
+#define MOST_ABSENT	4096
 /* How long others may be kept waiting, on a slow machine. */
 #define PATIENCE	60
 
 FIXTURE(hostile) {
 	struct synth synth;
-	/* The kernel's log, from now on. */
-	int log;
 };
 
 FIXTURE_SETUP(hostile)
 {
 	int error;
 
-	self->log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (self->log >= 0)
-		lseek(self->log, 0, SEEK_END);
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
 	error = -synth_make(&self->synth);
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
-	ASSERT_LE(0, self->log);
 }
 
-/* Nothing that is done here is worth a warning. */
 FIXTURE_TEARDOWN(hostile)
 {
-	static const char * const bad[] = { "BUG", "WARNING", "Oops", "rcu:", "blocked for" };
-	char line[8192];
-	ssize_t len;
-
-	while (self->log >= 0 && ((len = read(self->log, line, sizeof(line) - 1)) > 0 ||
-				  (len < 0 && errno == EPIPE))) {
-		line[len < 0 ? 0 : len] = '\0';
-		for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++)
-			EXPECT_EQ(NULL, strstr(line, bad[i])) TH_LOG("%s", line);
-	}
-	if (self->log >= 0)
-		close(self->log);
 }
 
 /* --- Much work --- */
@@ -142,11 +123,13 @@ TEST_F(hostile, many_texts_without_a_table_yet)
 	const struct chain *chain = &self->synth.chain;
 
 	ASSERT_EQ(0, make_objects(&self->synth));
+	/* Without a table, the frame pointer is tried, and leads nowhere. */
+	REGS.bp = 1;
 	for (unsigned int known = DISCOVERIES; known < ARRAY_SIZE(objects); known += DISCOVERIES) {
 		EXPECT_EQ(NULL, synth_sample(&self->synth));
 		/* The text that is not looked at is the last frame. */
 		EXPECT_EQ(1 + known + 1, chain->nr);
-		EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, chain->end);
+		EXPECT_EQ(PERF_CALLCHAIN_END_FAULT, chain->end);
 	}
 	EXPECT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(1 + ARRAY_SIZE(objects) + 1, chain->nr);
@@ -176,6 +159,219 @@ TEST_F(hostile, many_tables_that_are_not_in_memory)
 	EXPECT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(1 + ARRAY_SIZE(objects) + 1, chain->nr);
 	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, chain->end);
+}
+
+/*
+ * A stack that leads by frame pointers through so many texts, again and again, up to where
+ * it is known to end.
+ */
+#define CALLS	500
+
+static void call_texts(struct synth *synth, unsigned char * const texts[], unsigned int nr)
+{
+	unsigned long *frame = (unsigned long *)synth->stack;
+
+	synth_no_rules(synth);
+	synth_rule(synth, BY_FP(0x10, -0x10));
+	synth_rule(synth, OUTERMOST);
+	synth->frame.regs.bp = (unsigned long)frame;
+	for (unsigned int i = 0; i <= CALLS; i++, frame += 2) {
+		frame[0] = (unsigned long)(frame + 2);
+		frame[1] = i < CALLS ? (unsigned long)texts[i % nr] + RETURN_OFFSET :
+				       synth_return(synth, 1);
+	}
+}
+
+#define EXPECT_ALL_CALLS() do {						\
+	EXPECT_EQ(NULL, synth_sample(&self->synth));				\
+	EXPECT_EQ(1 + CALLS + 1, self->synth.chain.nr);				\
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->synth.chain.end);		\
+	EXPECT_TRUE(self->synth.chain.guessed);					\
+} while (0)
+
+/* Map text between pages that cannot be accessed: a page of a file, or of none. */
+static unsigned char *map_text(int fd, unsigned int page)
+{
+	/* No read of a file waits. */
+	const int flags = MAP_PRIVATE | MAP_FIXED | (fd < 0 ? MAP_ANONYMOUS : MAP_POPULATE);
+	void *at = synth_memory(PAGE);
+
+	if (!at || mmap(at, PAGE, PROT_READ | PROT_EXEC, flags, fd, page * PAGE) == MAP_FAILED)
+		return NULL;
+	return at;
+}
+
+/* How many texts are known to have no table, for a reason. */
+static int known_as(const char *reason)
+{
+	static struct line lines[2 * MOST_ABSENT];
+	int n = proc_all_lines(getpid(), lines, ARRAY_SIZE(lines)), count = 0;
+
+	for (int i = 0; i < n; i++)
+		count += !strcmp(lines[i].state, reason);
+	return count;
+}
+
+/*
+ * Generated code in thousands of mappings: it has frame pointers, and nobody needs to know
+ * more. It costs no discovery, whether the kernel can remember it or not.
+ */
+TEST_F_TIMEOUT(hostile, many_texts_without_a_file, 120)
+{
+	unsigned char *texts[CALLS];
+
+	for (unsigned int known = 0; known < MOST_ABSENT + CALLS; known += CALLS) {
+		for (unsigned int i = 0; i < CALLS; i++) {
+			texts[i] = map_text(-1, 0);
+			ASSERT_NE(NULL, texts[i]);
+		}
+		call_texts(&self->synth, texts, CALLS);
+		EXPECT_ALL_CALLS();
+	}
+	/* The program's own text may be one, too. */
+	EXPECT_LE(MOST_ABSENT - 2, known_as("absent:no-file"));
+	EXPECT_GE(MOST_ABSENT, known_as("absent:no-file"));
+	EXPECT_ALL_CALLS();
+}
+
+/* The same in a file that is no object: its first page is text or, then, not mapped at all. */
+TEST_F_TIMEOUT(hostile, many_texts_of_a_file_without_a_header, 120)
+{
+	for (unsigned int first = 0; first < 2; first++) {
+		int fd = syscall(__NR_memfd_create, "code", 0);
+		unsigned char *texts[CALLS];
+
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, ftruncate(fd, (1 + CALLS) * PAGE));
+		for (unsigned int i = 0; i < CALLS; i++) {
+			texts[i] = map_text(fd, first * (i + 1));
+			ASSERT_NE(NULL, texts[i]);
+		}
+		call_texts(&self->synth, texts, CALLS);
+		EXPECT_ALL_CALLS();
+		EXPECT_EQ(CALLS, known_as(first ? "absent:no-header" : "absent:not-elf"));
+		close(fd);
+	}
+}
+
+static int make_objects_without_a_table(unsigned char *texts[], unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		int error;
+
+		objects[i] = object_good();
+		objects[i].ehdr.e_phnum--;
+		error = object_make(&objects[i]);
+		if (error)
+			return error;
+		texts[i] = object_text(&objects[i]);
+	}
+	return 0;
+}
+
+/* The objects that a walk does not look at any more are followed by frame pointer. */
+TEST_F(hostile, many_objects_with_frame_pointers)
+{
+	unsigned char *texts[ARRAY_SIZE(objects)];
+
+	ASSERT_EQ(0, make_objects_without_a_table(texts, ARRAY_SIZE(objects)));
+	call_texts(&self->synth, texts, ARRAY_SIZE(objects));
+	for (unsigned int known = DISCOVERIES; known < ARRAY_SIZE(objects); known += DISCOVERIES) {
+		EXPECT_ALL_CALLS();
+		EXPECT_EQ(known, known_as("absent:no-table"));
+	}
+	EXPECT_ALL_CALLS();
+	EXPECT_EQ(ARRAY_SIZE(objects), known_as("absent:no-table"));
+}
+
+/* Two texts of which nothing can be found out now call each other. */
+TEST_F(hostile, two_objects_that_cannot_be_read)
+{
+	unsigned char *texts[2];
+
+	ASSERT_EQ(0, make_objects_without_a_table(texts, 2));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, mprotect(objects[i].base, PAGE, PROT_NONE));
+	call_texts(&self->synth, texts, 2);
+	EXPECT_ALL_CALLS();
+	EXPECT_EQ(0, known_as("absent:no-table"));
+}
+
+/* What others unmap meanwhile keeps the kernel from remembering it, but from nothing else. */
+static void *unmap_always(void *stop)
+{
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED)) {
+		void *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		munmap(at, PAGE);
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(hostile, objects_while_others_unmap, 120)
+{
+	unsigned char *texts[ARRAY_SIZE(objects)];
+	pthread_t thread;
+	bool stop = false;
+
+	ASSERT_EQ(0, make_objects_without_a_table(texts, ARRAY_SIZE(objects)));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, unmap_always, &stop));
+	for (int i = 0; i < 20; i++) {
+		/* One with many frames, or many. */
+		call_texts(&self->synth, texts, i % 2 ? ARRAY_SIZE(objects) : 1);
+		EXPECT_ALL_CALLS();
+		for (unsigned int nth = 0; nth < ARRAY_SIZE(objects); nth++)
+			ASSERT_EQ(0, object_map_again(&objects[nth]));
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+}
+
+/* Memory is unmapped each time that the header of an object is waited for. */
+static void *unmap_at_headers(void *arg)
+{
+	int uffd = *(int *)arg;
+
+	for (int i = 0; i < DISCOVERIES; i++) {
+		struct uffdio_range page = { .len = PAGE };
+		void *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		int nth = 0;
+
+		page.start = uffd_wait(uffd, PATIENCE) & -PAGE;
+		if (!page.start)
+			return "a header is not asked for";
+		while (nth < DISCOVERIES && page.start != (unsigned long)objects[nth].base)
+			nth++;
+		if (nth == DISCOVERIES || munmap(at, PAGE) || object_write(&objects[nth]) ||
+		    ioctl(uffd, UFFDIO_WAKE, &page))
+			return "a header does not come";
+	}
+	return NULL;
+}
+
+/* However often the kernel tries, an object counts once. */
+TEST_F_TIMEOUT(hostile, each_object_counts_once, 120)
+{
+	unsigned char *texts[DISCOVERIES];
+	int uffd = uffd_open(0);
+	pthread_t thread;
+	void *error;
+
+	if (uffd < 0)
+		SKIP(return, NO_UFFD);
+	ASSERT_EQ(0, make_objects_without_a_table(texts, DISCOVERIES));
+	for (int i = 0; i < DISCOVERIES; i++) {
+		ASSERT_EQ(0, uffd_missing(uffd, objects[i].base, PAGE));
+		ASSERT_EQ(0, fallocate(objects[i].fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				       0, PAGE));
+	}
+	ASSERT_EQ(0, pthread_create(&thread, NULL, unmap_at_headers, &uffd));
+	call_texts(&self->synth, texts, DISCOVERIES);
+	EXPECT_ALL_CALLS();
+	EXPECT_EQ(DISCOVERIES, known_as("absent:no-table"));
+	ASSERT_EQ(0, pthread_join(thread, &error));
+	EXPECT_EQ(NULL, error);
+	close(uffd);
 }
 
 /* --- Circles --- */
@@ -280,28 +476,16 @@ static void *walk_into(void *data)
 /* Let a page be missing, and a thread walk into it; returns what is wrong, or NULL. */
 static const char *start_waiting(struct late *late, pthread_t *thread)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = {
-		.range = { (unsigned long)late->page, PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	struct pollfd event = { .events = POLLIN };
-	struct uffd_msg message;
-
-	late->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+		late->uffd = uffd_open(0);
 	if (late->uffd < 0)
 		_exit(NO_USERFAULTFD);
 	memcpy(late->bytes, late->page, PAGE);
-	if (ioctl(late->uffd, UFFDIO_API, &api) || madvise(late->page, PAGE, MADV_DONTNEED) ||
-	    ioctl(late->uffd, UFFDIO_REGISTER, &missing))
+	if (madvise(late->page, PAGE, MADV_DONTNEED) ||
+	    uffd_missing(late->uffd, late->page, PAGE))
 		return "userfaultfd";
 	if (pthread_create(thread, NULL, walk_into, late))
 		return "no thread";
-	event.fd = late->uffd;
-	if (poll(&event, 1, PATIENCE * 1000) != 1 ||
-	    read(late->uffd, &message, sizeof(message)) != sizeof(message) ||
-	    message.event != UFFD_EVENT_PAGEFAULT ||
-	    (message.arg.pagefault.address & -PAGE) != (unsigned long)late->page)
+	if ((uffd_wait(late->uffd, PATIENCE) & -PAGE) != (unsigned long)late->page)
 		return "the page is not asked for";
 	/* It might go on. */
 	usleep(100000);
@@ -342,15 +526,10 @@ static void wait_for_ever(struct late *late, int ready)
 /* A child that gets the page after all. */
 static void wait_a_while(struct late *late)
 {
-	struct uffdio_copy copy = {
-		.dst = (unsigned long)late->page,
-		.src = (unsigned long)late->bytes,
-		.len = PAGE,
-	};
 	pthread_t thread;
 	const char *error = start_waiting(late, &thread);
 
-	if (!error && ioctl(late->uffd, UFFDIO_COPY, &copy))
+	if (!error && uffd_bring(late->uffd, late->page, late->bytes))
 		error = "cannot copy";
 	if (!error && pthread_join(thread, NULL))
 		error = "cannot join";
@@ -367,10 +546,9 @@ static bool can_be_sampled(pid_t pid)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 	};
-	int fd = syscall(__NR_perf_event_open, &attr, pid, -1, -1, 0);
+	int fd = perf_open(&attr, pid, -1);
 
 	return fd >= 0 && !close(fd);
 }
@@ -410,7 +588,7 @@ TEST_F_TIMEOUT(hostile, a_page_that_never_arrives, 4 * PATIENCE)
 		if (read(ready[0], &byte, 1) != 1) {
 			ASSERT_TRUE(is_gone(pid, &status));
 			if (WIFEXITED(status) && WEXITSTATUS(status) == NO_USERFAULTFD)
-				SKIP(return, "no userfaultfd; see config");
+				SKIP(return, NO_UFFD);
 			ASSERT_FALSE(true);
 		}
 		/* Other processes are as they were. */
@@ -443,9 +621,94 @@ TEST_F_TIMEOUT(hostile, a_page_that_arrives_late, 4 * PATIENCE)
 			wait_a_while(&late);
 		ASSERT_TRUE(is_gone(pid, &status));
 		if (WIFEXITED(status) && WEXITSTATUS(status) == NO_USERFAULTFD)
-			SKIP(return, "no userfaultfd; see config");
+			SKIP(return, NO_UFFD);
 		EXPECT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status));
 	}
+}
+
+/* --- Many searches, and many pages --- */
+
+/* Each search is paid for, also those of a table that is well known by now. */
+TEST_F(hostile, a_search_for_each_frame)
+{
+	const struct chain *chain = &self->synth.chain;
+
+	hostile_wide(&self->synth);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, chain->end);
+	EXPECT_GT(MOST_FRAMES, chain->nr);
+	EXPECT_LT(MOST_FRAMES * 9 / 10, chain->nr);
+}
+
+/* A page for each frame, none of them in memory. */
+#define PAGES	(2 * WAITS)
+
+struct absent_pages {
+	int uffd;
+	char bytes[PAGE];
+	/* How many were brought. */
+	unsigned int brought;
+};
+
+static void *bring_pages(void *data)
+{
+	struct absent_pages *absent = data;
+	struct uffd_msg message;
+
+	while (read(absent->uffd, &message, sizeof(message)) == sizeof(message)) {
+		struct uffdio_copy copy = {
+			.dst = message.arg.pagefault.address & -PAGE,
+			.src = (unsigned long)absent->bytes,
+			.len = PAGE,
+		};
+
+		if (message.event != UFFD_EVENT_PAGEFAULT ||
+		    ioctl(absent->uffd, UFFDIO_COPY, &copy))
+			break;
+		__atomic_add_fetch(&absent->brought, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* A few reads of the stack may wait, as of tables. The next walk gets further. */
+TEST_F(hostile, a_stack_that_is_not_in_memory)
+{
+	static struct absent_pages absent;
+	unsigned char *stack = synth_memory((PAGES + 1) * PAGE);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register missing = {
+		.range = { (unsigned long)stack, (PAGES + 1) * PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	const struct chain *chain = &self->synth.chain;
+	pthread_t thread;
+
+	ASSERT_NE(NULL, stack);
+	absent.uffd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	if (absent.uffd < 0)
+		SKIP(return, "no userfaultfd; see config");
+	ASSERT_EQ(0, ioctl(absent.uffd, UFFDIO_API, &api));
+	ASSERT_EQ(0, ioctl(absent.uffd, UFFDIO_REGISTER, &missing));
+
+	/* Each frame returns to the function that it is of, behind the first one. */
+	RULE(BY_SP(PAGE));
+	RULE(BY_SP(PAGE));
+	for (unsigned int at = 0; at < PAGE; at += sizeof(long))
+		*(unsigned long *)&absent.bytes[at] = RETURN(1);
+	REGS.sp = (unsigned long)stack + PAGE / 2;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, bring_pages, &absent));
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_GE(WAITS + 1, absent.brought);
+	EXPECT_LT(WAITS / 2, absent.brought);
+	EXPECT_EQ(PERF_CALLCHAIN_END_FAULT, chain->end);
+	/* All of them are there in the end. */
+	for (unsigned int i = 0; i < PAGES / WAITS; i++)
+		EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, chain->end);
+	EXPECT_EQ(1 + PAGES, chain->nr);
+	pthread_cancel(thread);
+	EXPECT_EQ(0, pthread_join(thread, NULL));
+	close(absent.uffd);
 }
 
 TEST_HARNESS_MAIN

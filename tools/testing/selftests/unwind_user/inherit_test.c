@@ -19,12 +19,12 @@ FIXTURE(change) {
 	long others;
 };
 
-static int change_by_register(struct _test_data_change *self)
+static int change_by_register(FIXTURE_DATA(change) *self)
 {
 	return do_register(&self->more.good);
 }
 
-static int change_by_update(struct _test_data_change *self)
+static int change_by_update(FIXTURE_DATA(change) *self)
 {
 	struct unwind_table shorter = self->good;
 
@@ -32,28 +32,28 @@ static int change_by_update(struct _test_data_change *self)
 	return do_update(&shorter);
 }
 
-static int change_by_unregister(struct _test_data_change *self)
+static int change_by_unregister(FIXTURE_DATA(change) *self)
 {
 	return do_unregister(&self->good);
 }
 
-static int change_by_munmap(struct _test_data_change *self)
+static int change_by_munmap(FIXTURE_DATA(change) *self)
 {
 	return munmap((void *)self->good.text_start, PAGE);
 }
 
-static int change_by_munmap_of_table(struct _test_data_change *self)
+static int change_by_munmap_of_table(FIXTURE_DATA(change) *self)
 {
 	return munmap((void *)self->good.table_start, PAGE);
 }
 
-static int change_by_mmap(struct _test_data_change *self)
+static int change_by_mmap(FIXTURE_DATA(change) *self)
 {
 	return mmap((void *)self->good.text_start, PAGE, PROT_READ | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED;
 }
 
-static int change_by_mremap(struct _test_data_change *self)
+static int change_by_mremap(FIXTURE_DATA(change) *self)
 {
 	/* It cannot grow where it is. */
 	return mremap((void *)self->good.text_start, PAGE, 2 * PAGE, MREMAP_MAYMOVE) ==
@@ -61,7 +61,7 @@ static int change_by_mremap(struct _test_data_change *self)
 }
 
 FIXTURE_VARIANT(change) {
-	int (*change)(struct _test_data_change *self);
+	int (*change)(FIXTURE_DATA(change) *self);
 };
 
 FIXTURE_VARIANT_ADD(change, register) { change_by_register };
@@ -90,7 +90,7 @@ FIXTURE_TEARDOWN(change)
 }
 
 /* Whether everything is as it was, or as a change leaves it. */
-static bool is_changed(struct _test_data_change *self, int (*change)(struct _test_data_change *),
+static bool is_changed(FIXTURE_DATA(change) *self, int (*change)(FIXTURE_DATA(change) *),
 		       bool changed)
 {
 	bool more = registered(&self->more.good), good = registered(&self->good);
@@ -106,8 +106,8 @@ static bool is_changed(struct _test_data_change *self, int (*change)(struct _tes
 }
 
 /* Parent and child change theirs or not, in this order, and look at it before and after. */
-static void both_change(struct __test_metadata *_metadata, struct _test_data_change *self,
-			int (*change)(struct _test_data_change *), bool parent_changes,
+static void both_change(struct __test_metadata *_metadata, FIXTURE_DATA(change) *self,
+			int (*change)(FIXTURE_DATA(change) *), bool parent_changes,
 			bool child_changes)
 {
 	int go[2], done[2];

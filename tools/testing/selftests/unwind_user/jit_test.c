@@ -3,7 +3,7 @@
  * Generated code whose tables tools/unwind-jit writes: stacks of it are sampled
  * while functions come and go, and each is compared with the true one.
  *
- * JIT_SECONDS says how long that takes.
+ * RACE_SECONDS says how long that takes.
  */
 #include "kselftest_harness.h"
 
@@ -24,7 +24,6 @@
 #include "tables.h"
 #include "jit.h"
 
-#define USED_SYSCTL	"/proc/sys/kernel/unwind_tables"
 
 /* The memory that functions are generated into. */
 #define CODE_PAGES	12
@@ -308,7 +307,6 @@ static void compile_until(struct compiler *compiler, time_t end)
 
 TEST_F_TIMEOUT(jit, functions_come_and_go, 600)
 {
-	const char *seconds = getenv("JIT_SECONDS");
 	struct compiler compiler = {
 		.region = self->region, .code = self->code, .next = self->code, .seed = 1,
 	};
@@ -316,7 +314,7 @@ TEST_F_TIMEOUT(jit, functions_come_and_go, 600)
 
 	for (int i = 0; i < THREADS; i++)
 		ASSERT_EQ(0, pthread_create(&workers[i].thread, NULL, work, &workers[i]));
-	compile_until(&compiler, time(NULL) + (seconds ? atoi(seconds) : 20));
+	compile_until(&compiler, time(NULL) + wanted("RACE_SECONDS", 5));
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < THREADS; i++) {
 		EXPECT_EQ(0, pthread_join(workers[i].thread, NULL));
@@ -352,13 +350,11 @@ TEST_F_TIMEOUT(jit, functions_come_and_go, 600)
 /* Counts prctl() of this thread; returns a file or a negative errno. */
 static int open_counter(void)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr) };
-	long id = tracepoint_id("prctl");
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .config = tracepoint_id("prctl"),
+	};
 
-	if (id < 0)
-		return id;
-	attr.config = id;
-	return syscall(__NR_perf_event_open, &attr, 0, -1, -1, 0);
+	return perf_open(&attr, 0, -1);
 }
 
 static unsigned long count_of(int counter)
@@ -516,19 +512,15 @@ TEST_F(jit, exception_frames)
 
 TEST_F(jit, tables_are_switched_off)
 {
-	long was = read_number(USED_SYSCTL);
 	unsigned char *leaf = leaf_at(self->code, 0);
 	enum leaf_stack off;
-	char text[32];
 	int added, published;
 
-	ASSERT_LT(0, was);
-	snprintf(text, sizeof(text), "%ld", was);
-	ASSERT_EQ(0, write_string(USED_SYSCTL, "0"));
+	ASSERT_EQ(0, sysctl_set(SYSCTL_TABLES, 0));
 	added = add_leaf(self->region, leaf);
 	published = unwind_jit_publish(self->region);
 	off = call_leaf(&self->sampler, leaf);
-	ASSERT_EQ(0, write_string(USED_SYSCTL, text));
+	sysctl_restore();
 	EXPECT_EQ(1, added);
 	EXPECT_EQ(0, published);
 	EXPECT_EQ(LEAF_LOST, off);

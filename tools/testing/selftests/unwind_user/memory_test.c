@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "synth_fixture.h"
+#include "uffd.h"
 
 /* Put a page of a file in the place of another one. */
 static int map_file(void *at, int flags)
@@ -192,23 +192,17 @@ TEST_F(synth, other_mapping_not_a_stack)
 TEST_F(synth, other_stack_of_a_userfaultfd)
 {
 	unsigned long *other = synth_memory(PAGE), *own = synth_memory(PAGE);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = {
-		.range = { .start = (unsigned long)other, .len = PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	int fd = uffd_open(0);
 
 	if (fd < 0)
-		SKIP(return, "no userfaultfd; see config");
+		SKIP(return, NO_UFFD);
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
 	REGS.sp = (unsigned long)own;
 	REGS.bp = (unsigned long)&own[4];
 	OTHER_STACK(own, other);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
-	ASSERT_EQ(0, ioctl(fd, UFFDIO_API, &api));
-	ASSERT_EQ(0, ioctl(fd, UFFDIO_REGISTER, &missing));
+	ASSERT_EQ(0, uffd_missing(fd, other, PAGE));
 	EXPECT_CALLERS(RETURN(1));
 	close(fd);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
@@ -454,6 +448,120 @@ TEST_F(synth, guesses_must_be_code)
 	EXPECT_EQ(NULL, sampler_chain(&self->synth.sampler, &self->synth.chain));
 	EXPECT_EQ(2, self->synth.chain.nr);
 	EXPECT_EQ(RETURN(2), self->synth.chain.ips[1]);
+}
+
+/*
+ * A function that changes to another stack keeps its own one in rbp: that may be below.
+ * As above, this is a guess.
+ */
+TEST_F(synth, another_stack_below)
+{
+	unsigned long *other = synth_memory(PAGE), *own = (unsigned long *)self->synth.stack;
+	const unsigned long none[] = { AT(0), 0x1234, 0, (unsigned long)self->synth.table };
+
+	ASSERT_NE(NULL, other);
+	ASSERT_LT((unsigned long)other, (unsigned long)own);
+	REGS.sp = (unsigned long)own;
+	REGS.bp = (unsigned long)&other[32];
+	other[32] = (unsigned long)&other[40];
+	other[33] = RETURN(1);
+	other[40] = 0;
+	other[41] = RETURN(2);
+	RULE(BY_FP(0x10, -0x10));
+	RULE(BY_FP(0x10, -0x10));
+	RULE(OUTERMOST);
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_TRUE(self->synth.chain.guessed);
+	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->synth.chain.end);
+
+	/* It must have code to return to, */
+	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
+		other[33] = none[i];
+		EXPECT_NO_CALLERS();
+		EXPECT_FALSE(self->synth.chain.guessed);
+		EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->synth.chain.end);
+	}
+	/* and be memory that nothing but this program writes to. */
+	ASSERT_EQ(0, map_file(other, MAP_PRIVATE));
+	other[33] = RETURN(1);
+	EXPECT_NO_CALLERS();
+	ASSERT_EQ(other, mmap(other, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	other[33] = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+
+	/* Nothing leads down in the same mapping, */
+	REGS.sp = (unsigned long)&other[64];
+	EXPECT_NO_CALLERS();
+	/* nor a stack pointer into another one. */
+	REGS.sp = (unsigned long)own;
+	NO_RULES();
+	RULE(BY_SP((int)((char *)&other[34] - (char *)own)));
+	RULE(OUTERMOST);
+	EXPECT_NO_CALLERS();
+}
+
+/* Whether a page of a mapping is in memory. */
+static bool is_present(const void *page)
+{
+	unsigned char there = 0;
+
+	return !mincore((void *)page, PAGE, &there) && there & 1;
+}
+
+/* A guess waits for no memory of another stack: nobody knows where that is. */
+TEST_F(synth, another_stack_not_in_memory)
+{
+	unsigned long *other = (unsigned long *)self->synth.stack;
+	unsigned long *own = synth_memory(PAGE);
+
+	ASSERT_NE(NULL, own);
+	ASSERT_LT((unsigned long)own, (unsigned long)other);
+	REGS.sp = (unsigned long)own;
+	REGS.bp = (unsigned long)&own[4];
+	OTHER_STACK(own, other);
+	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+	ASSERT_TRUE(is_present(other));
+
+	ASSERT_EQ(0, madvise(other, PAGE, MADV_DONTNEED));
+	ASSERT_FALSE(is_present(other));
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_FALSE(is_present(other));
+	RULE(BY_FP(0x10, -0x10));
+	RULE(BY_FP(0x10, -0x10));
+	RULE(OUTERMOST);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_EQ(PERF_CALLCHAIN_END_FAULT, self->synth.chain.end);
+	EXPECT_FALSE(is_present(other));
+}
+
+/* Where the last stack of a task was, there may be something else for the next one. */
+TEST_F(synth, stack_that_is_replaced)
+{
+	unsigned long *own = synth_memory(2 * PAGE), *above;
+	const struct chain *chain = &self->synth.chain;
+
+	ASSERT_NE(NULL, own);
+	above = (unsigned long *)((char *)own + PAGE);
+	REGS.sp = (unsigned long)own;
+	REGS.bp = (unsigned long)above;
+	above[0] = 0;
+	above[1] = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
+
+	/* The table is the same: nothing but the mapping says so. */
+	ASSERT_EQ(0, map_file(above, MAP_PRIVATE));
+	above[0] = 0;
+	above[1] = RETURN(1);
+	EXPECT_EQ(NULL, synth_sample_again(&self->synth));
+	EXPECT_EQ(1, chain->nr);
+
+	ASSERT_EQ(above, mmap(above, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	above[0] = 0;
+	above[1] = RETURN(1);
+	EXPECT_EQ(NULL, synth_sample_again(&self->synth));
+	EXPECT_EQ(2, chain->nr);
 }
 
 TEST_HARNESS_MAIN

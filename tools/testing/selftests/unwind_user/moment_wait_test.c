@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/elf.h>
-#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "moment_fixture.h"
+#include "uffd.h"
 
 /* --- Exit with a tracer, and memory that never comes --- */
 
@@ -35,20 +35,13 @@ static char *make_never(void)
 {
 	char *area = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = {
-		.range = { (unsigned long)area + 4096, 4096 },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
 
 	if (area == MAP_FAILED)
 		_exit(1);
 	*area = 1;
-	never->range = missing.range;
-	never->uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	if (never->uffd >= 0 &&
-	    (ioctl(never->uffd, UFFDIO_API, &api) ||
-	     ioctl(never->uffd, UFFDIO_REGISTER, &missing)))
+	never->range = (struct uffdio_range){ (unsigned long)area + 4096, 4096 };
+	never->uffd = uffd_open(0);
+	if (never->uffd >= 0 && uffd_missing(never->uffd, area + 4096, 4096))
 		_exit(1);
 	return area;
 }
@@ -78,7 +71,7 @@ static void leave_for_ever_by_exit_of_a_thread(void)
  * Let a thread go that stops once more on its way out, with the work to take its
  * stack queued. Returns what it ended with, or -1 if it waits for ever.
  */
-static int end_traced(struct _test_data_moment *self, bool *stopped)
+static int end_traced(FIXTURE_DATA(moment) *self, bool *stopped)
 {
 	int status, fd;
 
@@ -101,7 +94,7 @@ static int end_traced(struct _test_data_moment *self, bool *stopped)
 }
 
 /* Start a child that is to wait for ever; never->uffd is -1 if it cannot. */
-static bool start_for_ever(struct _test_data_moment *self, void (*leave_it)(void))
+static bool start_for_ever(FIXTURE_DATA(moment) *self, void (*leave_it)(void))
 {
 	never = mmap(NULL, sizeof(*never), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		     -1, 0);
@@ -120,7 +113,7 @@ TEST_F_TIMEOUT(moment, traced_exit_does_not_wait, 4 * PATIENCE)
 
 	ASSERT_TRUE(start_for_ever(self, leave_for_ever_by_exit));
 	if (never->uffd < 0)
-		SKIP(return, "no userfaultfd; see config");
+		SKIP(return, NO_UFFD);
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit_group", self->tid, -1));
 	EXPECT_EQ(0, end_traced(self, &stopped));
 	EXPECT_TRUE(stopped);
@@ -133,7 +126,7 @@ TEST_F_TIMEOUT(moment, traced_killed_exit_does_not_wait, 4 * PATIENCE)
 
 	ASSERT_TRUE(start_for_ever(self, leave_for_ever_by_kill));
 	if (never->uffd < 0)
-		SKIP(return, "no userfaultfd; see config");
+		SKIP(return, NO_UFFD);
 	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
 	EXPECT_EQ(SIGKILL, end_traced(self, &stopped));
 	EXPECT_TRUE(stopped);
@@ -147,7 +140,7 @@ TEST_F_TIMEOUT(moment, traced_exit_of_a_thread_does_not_wait, 4 * PATIENCE)
 
 	ASSERT_TRUE(start_for_ever(self, leave_for_ever_by_exit_of_a_thread));
 	if (never->uffd < 0)
-		SKIP(return, "no userfaultfd; see config");
+		SKIP(return, NO_UFFD);
 	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit", self->tid, -1));
 	EXPECT_EQ(0, end_traced(self, &stopped));
 	EXPECT_TRUE(stopped);
@@ -195,7 +188,7 @@ static void probed_ready(void)
 }
 
 /* Wait until a child waits for the page. */
-static bool waits_for_ever(struct _test_data_moment *self)
+static bool waits_for_ever(FIXTURE_DATA(moment) *self)
 {
 	int pidfd = syscall(__NR_pidfd_open, self->pid, 0);
 	struct pollfd event = {
@@ -217,7 +210,7 @@ TEST_F_TIMEOUT(moment, probe_that_waits_for_ever, 4 * PATIENCE)
 
 	ASSERT_TRUE(start_for_ever(self, probed_ready));
 	if (never->uffd < 0)
-		SKIP(return, "no userfaultfd; see config");
+		SKIP(return, NO_UFFD);
 	error = probe_open(&self->one, probed_exit_at, self->tid);
 	if (error == ENOENT) {
 		kill(self->pid, SIGKILL);

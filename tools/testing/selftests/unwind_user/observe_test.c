@@ -240,7 +240,6 @@ TEST(nothing_is_logged)
 
 /* --- What registrations cost --- */
 
-#define MAX_SYSCTL	"/proc/sys/kernel/unwind_tables_max"
 #define SECTIONS	32768
 /* No more is said of a section: its tree costs as well. */
 #define SECTION_BYTES	64
@@ -368,11 +367,9 @@ FIXTURE_TEARDOWN(charge)
 /* Slow where a kernel looks for mistakes. */
 TEST_F_TIMEOUT(charge, memory_is_charged_and_shared, 600)
 {
-	long limit = read_number(MAX_SYSCTL);
 	char root[] = "/tmp/unwind_user.XXXXXX", group[128];
 	struct charge charge = {};
 	struct layout layout;
-	char text[24];
 	int error;
 
 	if (tables_missing())
@@ -385,11 +382,9 @@ TEST_F_TIMEOUT(charge, memory_is_charged_and_shared, 600)
 		rmdir(root);
 		SKIP(return, "no cgroup whose memory is counted: errno %d", -error);
 	}
-	snprintf(text, sizeof(text), "%d", SECTIONS + 100);
-	EXPECT_EQ(0, write_string(MAX_SYSCTL, text));
+	EXPECT_EQ(0, sysctl_set(SYSCTL_MAX, SECTIONS + 100));
 	charge = charges_in_cgroup(_metadata, &layout, group);
-	snprintf(text, sizeof(text), "%ld", limit);
-	EXPECT_EQ(0, write_string(MAX_SYSCTL, text));
+	sysctl_restore();
 	EXPECT_EQ(0, rmdir(group));
 	umount(root);
 	rmdir(root);

@@ -18,8 +18,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,6 +31,7 @@
 
 #include "tables.h"
 #include "faults.h"
+#include "uffd.h"
 
 #define REGISTRARS	6
 #define KEPT		32
@@ -301,9 +300,7 @@ FIXTURE(race) {
 
 FIXTURE_SETUP(race)
 {
-	const char *wish = getenv("RACE_SECONDS");
-
-	self->seconds = wish && atoi(wish) > 0 ? atoi(wish) : 10;
+	self->seconds = wanted("RACE_SECONDS", 5);
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
 	if (tables_count())
@@ -418,39 +415,20 @@ static void *meet(void *argument)
 	return NULL;
 }
 
-/* Count an event of this thread, and of those that it makes; -1 without it. */
+/* Count an event of this thread, and of those that it makes; a file or a negative errno. */
 static int count_event(const char *event)
 {
-	static const char * const at[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .inherit = 1,
+		.type = PERF_TYPE_TRACEPOINT, .config = event_id(event), .inherit = 1,
 	};
-	char path[100];
-	long id = -1;
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(at) && id < 0; i++) {
-		snprintf(path, sizeof(path), "%s/events/%s/id", at[i], event);
-		id = read_number(path);
-	}
-	if (id < 0)
-		return -1;
-	attr.config = id;
-	return syscall(__NR_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return perf_open(&attr, 0, -1);
 }
 
 /* Wait until two threads wait for the page with the table. */
 static bool both_wait(int uffd)
 {
-	struct pollfd event = { .fd = uffd, .events = POLLIN };
-	struct uffd_msg message;
-
-	for (int i = 0; i < 2; i++) {
-		if (poll(&event, 1, PATIENCE * 1000) != 1 || event.revents != POLLIN ||
-		    read(uffd, &message, sizeof(message)) != sizeof(message) ||
-		    message.event != UFFD_EVENT_PAGEFAULT)
-			return false;
-	}
-	return true;
+	return uffd_wait(uffd, PATIENCE) && uffd_wait(uffd, PATIENCE);
 }
 
 /*
@@ -463,10 +441,7 @@ TEST_F_TIMEOUT(race, one_verdict, 3600)
 		struct hand_table table;
 		unsigned char bytes[PAGE];
 	} page;
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	struct unwind_table *wanted = &race.hot.good;
-	struct uffdio_copy copy = { .src = (unsigned long)&page, .len = PAGE };
 	int events, uffd, error;
 	struct sampler sampler;
 	void *table = race.hot.table;
@@ -475,19 +450,16 @@ TEST_F_TIMEOUT(race, one_verdict, 3600)
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, error);
 	ASSERT_EQ(0, error);
-	uffd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	uffd = uffd_open(0);
 	if (uffd < 0)
-		SKIP(return, "no userfaultfd; see config");
+		SKIP(return, NO_UFFD);
 	events = count_event("unwind_tables/unwind_tables_disable");
 	ASSERT_LE(0, events);
 	ASSERT_EQ(table, mmap(table, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 			      -1, 0));
 	page.table = table_for(table, race.hot.text);
 	page.table.version = 2;
-	missing.range = (struct uffdio_range){ (unsigned long)table, PAGE };
-	copy.dst = (unsigned long)table;
-	ASSERT_EQ(0, ioctl(uffd, UFFDIO_API, &api));
-	ASSERT_EQ(0, ioctl(uffd, UFFDIO_REGISTER, &missing));
+	ASSERT_EQ(0, uffd_missing(uffd, table, PAGE));
 
 	meeting.text = race.hot.text;
 	ASSERT_EQ(0, do_register(wanted));
@@ -501,8 +473,7 @@ TEST_F_TIMEOUT(race, one_verdict, 3600)
 		ASSERT_EQ(0, madvise(table, PAGE, MADV_DONTNEED));
 		__atomic_store_n(&meeting.nth, nth, __ATOMIC_RELEASE);
 		ASSERT_TRUE(both_wait(uffd));
-		copy.copy = 0;
-		ASSERT_EQ(0, ioctl(uffd, UFFDIO_COPY, &copy));
+		ASSERT_EQ(0, uffd_bring(uffd, table, &page));
 		while (__atomic_load_n(&meeting.done, __ATOMIC_ACQUIRE) != 2 * nth)
 			usleep(100);
 		for (int i = 0; i < 2; i++) {

@@ -9,7 +9,9 @@
  * some operation never succeeded.
  *
  * It says the seed of its choices, and takes it from RANDOM_SEED. What happens at
- * the same time is another each time, though. RANDOM_SECONDS says how long it takes.
+ * the same time is another each time, though. RANDOM_SECONDS says how long it takes;
+ * without it, there may be no time for some operations. With RANDOM_SYSCTLS, it sets
+ * system controls, too.
  */
 #include "kselftest.h"
 
@@ -34,6 +36,8 @@
 
 /* Who has no rights. */
 #define NOBODY		65534
+/* How long it takes, unless RANDOM_SECONDS says it. */
+#define SECONDS		10
 /* How long processes may take to end, on a slow machine. */
 #define PATIENCE	120
 
@@ -214,6 +218,7 @@ static int world(unsigned long number, unsigned long long seed)
 {
 	static struct actor ruler;
 	const char *error;
+	long left;
 
 	me = &ruler;
 	me->random = seed_of(seed, 2);
@@ -240,16 +245,13 @@ static int world(unsigned long number, unsigned long long seed)
 		return 0;
 	for (int i = 0; i < ACTORS; i++)
 		pthread_join(actors[i].thread, NULL);
-	unregister_all();
-	if (tables_count())
-		failure("%ld tables cannot be unregistered", tables_count());
+	left = unregister_all();
+	if (left)
+		failure("%ld tables cannot be unregistered", left);
 	return 0;
 }
 
 /* --- Who starts worlds, ends them, and judges --- */
-
-#define SWITCH	"/proc/sys/kernel/unwind_tables"
-#define LIMIT	"/proc/sys/kernel/unwind_tables_max"
 
 static struct {
 	pid_t pid;
@@ -289,12 +291,10 @@ static bool has_ended(unsigned int nth)
 	return true;
 }
 
-static void write_sysctl(const char *path, long number)
+/* Whether tables may be switched off, and their number limited, for all: only on request. */
+static bool may_set_sysctls(bool root)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%ld\n", number);
-	count(SYSCTL, !write_string(path, text));
+	return root && getenv("RANDOM_SYSCTLS");
 }
 
 static time_t seconds(void)
@@ -322,6 +322,8 @@ static const char *excuse(enum kind kind, bool root)
 {
 	if (!root && is_privileged(kind))
 		return "only root can do that";
+	if (kind == SYSCTL && !may_set_sysctls(root))
+		return "RANDOM_SYSCTLS is not set";
 	if (common->no_eh_frame && is_eh_frame(kind))
 		return "no CONFIG_UNWIND_USER_EH_FRAME";
 	return NULL;
@@ -336,34 +338,37 @@ static bool something_is_missing(bool root)
 	return false;
 }
 
+/* For how much longer it goes on if something was never done. */
+static time_t patience(void)
+{
+	return getenv("RANDOM_SECONDS") ? PATIENCE : SECONDS;
+}
+
 /*
- * What nobody may do to others: end them, and switch tables off. On a slow machine
- * it goes on until everything was done once.
+ * What nobody may do to others: end them, and switch tables off. On a slow machine it
+ * goes on until everything was done once, if that is not too long.
  */
 static void rule(time_t end, bool root)
 {
-	long was_on = read_number(SWITCH), limit = read_number(LIMIT);
 	static const long limits[] = { 0, 1, 2, 5, 100 };
 	bool changed = false;
 
 	for (unsigned int i = 0; i < WORLDS; i++)
 		start_world(i, root);
-	while ((seconds() < end || (something_is_missing(root) && seconds() < end + PATIENCE)) &&
+	while ((seconds() < end || (something_is_missing(root) && seconds() < end + patience())) &&
 	       !common->failed) {
 		unsigned int nth = below(WORLDS);
 
 		pause_a_while(100000);
 		/* Most of the time all is as it should be. */
-		if (root && changed) {
-			write_sysctl(SWITCH, was_on);
-			write_sysctl(LIMIT, limit);
+		if (changed) {
+			sysctl_restore();
 			changed = false;
-		} else if (root && one_in(8)) {
-			if (one_in(2))
-				write_sysctl(SWITCH, below(8));
-			else
-				write_sysctl(LIMIT, limits[below(ARRAY_SIZE(limits))]);
-			changed = true;
+		} else if (may_set_sysctls(root) && one_in(8)) {
+			changed = !(one_in(2) ? sysctl_set(SYSCTL_TABLES, below(8)) :
+						sysctl_set(SYSCTL_MAX,
+							   limits[below(ARRAY_SIZE(limits))]));
+			count(SYSCTL, changed);
 		}
 		act_proc();
 		if (one_in(16) && started[nth].pid > 0) {
@@ -375,10 +380,7 @@ static void rule(time_t end, bool root)
 				start_world(nth, root);
 		}
 	}
-	if (root) {
-		write_sysctl(SWITCH, was_on);
-		write_sysctl(LIMIT, limit);
-	}
+	sysctl_restore();
 	__atomic_store_n(&common->stop, true, __ATOMIC_RELAXED);
 }
 
@@ -401,11 +403,11 @@ static void wait_for_worlds(void)
 
 static unsigned long long wanted_seed(void)
 {
-	const char *wanted = getenv("RANDOM_SEED");
+	const char *wish = getenv("RANDOM_SEED");
 	unsigned long long seed = 0;
 
-	if (wanted)
-		return strtoull(wanted, NULL, 0);
+	if (wish)
+		return strtoull(wish, NULL, 0);
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		seed = time(NULL);
 	return seed;
@@ -466,6 +468,8 @@ static void report(bool root)
 	for (enum kind kind = 0; kind < NR_KINDS; kind++) {
 		const char *why = excuse(kind, root);
 
+		if (!common->counts[kind].done && !getenv("RANDOM_SECONDS"))
+			why = "not in so short a time; see RANDOM_SECONDS";
 		ksft_print_msg("%s: %lu of %lu\n", kind_names[kind], common->counts[kind].done,
 			       common->counts[kind].tried);
 		if (why)
@@ -478,7 +482,6 @@ static void report(bool root)
 /* The program that starts all, or what it has executed: ROLE NUMBER SEED. */
 int main(int argc, char **argv)
 {
-	const char *wanted = getenv("RANDOM_SECONDS");
 	const struct rlimit no_core = {};
 	static struct actor ruler;
 	bool root = !geteuid();
@@ -522,7 +525,7 @@ int main(int argc, char **argv)
 	ksft_print_msg("RANDOM_SEED=%llu\n", me->random);
 	me->random = seed_of(me->random, 0);
 	setrlimit(RLIMIT_CORE, &no_core);
-	rule(seconds() + (wanted && atoi(wanted) > 0 ? atoi(wanted) : 60), root);
+	rule(seconds() + wanted("RANDOM_SECONDS", SECONDS), root);
 	wait_for_worlds();
 	report(root);
 	ksft_finished();

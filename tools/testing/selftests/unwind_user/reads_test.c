@@ -70,13 +70,14 @@ TEST_F(synth, bad_return_address)
 		WORD(0x00) = RETURN(1);
 	}
 
-	/* A user address may be wrong, and is what it is. */
+	/* The highest user address may be one, but there is no code. */
 	NO_RULES();
 	RULE(BY_SP(8));
 	RULE(BY_SP(8));
 	REGS.bp = 0;
 	WORD(0x08) = 0x7fffffffefffUL;
-	EXPECT_CALLERS(RETURN(1), 0x7fffffffefffUL);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->synth.chain.end);
 }
 
 /* What a signal interrupted must be code of 64 bits. */

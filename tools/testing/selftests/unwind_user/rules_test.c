@@ -305,8 +305,6 @@ TEST_F(synth, another_register_in_a_callers_frame)
 		FLEXIBLE(AT_REG(R12), 0x18),
 		FLEXIBLE(REG(RSP), 0x10, REG(R13), 0),
 		FLEXIBLE(REG(RSP), 0x10, AT_REG(R12), 8),
-		FLEXIBLE(REG(RSP), 0x10, NO_RULE, REG(R12), 0),
-		FLEXIBLE(REG(RSP), 0x10, NO_RULE, AT_REG(R12), 0x18),
 	};
 
 	REGS.r12 = AT(0x100);
@@ -332,6 +330,37 @@ TEST_F(synth, another_register_in_a_callers_frame)
 		WORD(0x08) = RETURN(2);
 		EXPECT_CALLERS(RETURN(2));
 		WORD(0x08) = 0;
+	}
+}
+
+/* A frame pointer in one of them is not known to a caller. A rule that needs it ends the stack. */
+TEST_F(synth, fp_in_another_register_in_a_callers_frame)
+{
+	static const struct rule others[] = {
+		FLEXIBLE(REG(RSP), 0x10, NO_RULE, REG(R12), 0),
+		FLEXIBLE(REG(RSP), 0x10, NO_RULE, AT_REG(R12), 0x18),
+	};
+
+	REGS.r12 = AT(0x100);
+	REGS.bp = AT(0x200);
+	WORD(0x00) = RETURN(1);
+	WORD(0x10) = RETURN(2);
+	WORD(0x20) = RETURN(3);
+	WORD(0x118) = AT(0x110);
+	WORD(0x208) = RETURN(3);
+	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++) {
+		NO_RULES();
+		RULE(BY_SP(8));
+		RULE(others[i]);
+		RULE(BY_SP(16));
+		RULE(OUTERMOST);
+		EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
+		NO_RULES();
+		RULE(BY_SP(8));
+		RULE(others[i]);
+		RULE(BY_FP(16));
+		RULE(OUTERMOST);
+		EXPECT_CALLERS(RETURN(1), RETURN(2));
 	}
 }
 

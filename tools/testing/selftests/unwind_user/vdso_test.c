@@ -13,12 +13,11 @@
 #include <linux/prctl.h>
 #include <linux/unwind_tables.h>
 
-#include "kselftest.h"
-#include "callers.h"
-#include "tap.h"
+#include "kselftest_harness.h"
+#include "scenario.h"
+#include "sysctl.h"
 #include "../vDSO/parse_vdso.h"
 
-#define USED_SYSCTL	"/proc/sys/kernel/unwind_tables"
 /* What a program is told that is to be sampled and nothing else. */
 #define ANEW		"anew"
 
@@ -29,13 +28,6 @@
 /* So many samples in the vDSO are looked at, or those of so many seconds. */
 #define SAMPLES		2000
 #define SECONDS		60
-
-/* Exit status of a child whose stack was another than expected. */
-#define OTHER_STACK	3
-/* Exit status of a child that could not be sampled. */
-#define NOT_SAMPLED	5
-
-static struct sampler sampler;
 
 /* The vDSO's mapping, and its table. */
 static unsigned long vdso, vdso_size, table, table_size;
@@ -70,13 +62,12 @@ static unsigned int vdso_frames(const struct chain *chain)
 /* Call the vDSO once, and take the stack of the one sample. */
 static const char *call_once(struct chain *chain, struct chain *expected)
 {
-	ENTER();
 	vdso_clock = SLOW_CLOCK;
 	chain_call(chain_vdso, 1);
 
 	expected->nr = 0;
-	expect_callers(expected);
-	LEAVE();
+	expect(expected, chain_vdso_return);
+	expect(expected, chain_call_return);
 	return sampler_chain(&sampler, chain);
 }
 
@@ -93,16 +84,15 @@ static int judge(const char *error, const struct chain *chain, unsigned int from
 	return OTHER_STACK;
 }
 
-/* The sampled instructions of the vDSO, then all callers. Adds @expected's first. */
-static int judge_vdso(const char *error, const struct chain *chain, struct chain *expected)
+/* The sampled instructions of the vDSO, then all callers. */
+static int judge_vdso(const char *error, const struct chain *chain, const struct chain *expected)
 {
-	unsigned int from = vdso_frames(chain);
+	unsigned int from = error ? 0 : vdso_frames(chain);
 
-	memmove(expected->ips + 1, expected->ips, expected->nr * sizeof(expected->ips[0]));
-	expected->ips[0] = (unsigned long)chain_vdso_return;
-	expected->nr++;
 	if (!error && !from)
 		error = "not in the vDSO";
+	else if (!error && !is_at_end(chain))
+		error = "another end";
 	return judge(error, chain, from, expected);
 }
 
@@ -113,12 +103,10 @@ static int sample_syscall(void)
 	const char *error = "cannot sample clock_gettime()";
 	const unsigned char *code;
 
-	ENTER();
 	if (!sampler_open_syscall(&sampler, "clock_gettime")) {
 		error = call_once(&chain, &expected);
 		sampler_close(&sampler);
 	}
-	LEAVE();
 	code = (const unsigned char *)chain.ips[0];
 	if (!error && !(in_vdso(chain.ips[0]) && code[-2] == 0x0f && code[-1] == 0x05))
 		error = "not behind a system call of the vDSO";
@@ -145,12 +133,10 @@ static int sample_entry(void)
 	static struct chain chain, expected;
 	const char *error = "cannot set a breakpoint";
 
-	ENTER();
 	if (!open_entry()) {
 		error = call_once(&chain, &expected);
 		sampler_close(&sampler);
 	}
-	LEAVE();
 	if (!error && chain.ips[0] != (unsigned long)vdso_clock_gettime)
 		error = "not at the entry";
 	return judge_vdso(error, &chain, &expected);
@@ -165,165 +151,62 @@ static int sample_entry_without(void)
 	static struct chain chain, expected;
 	const char *error = "cannot set a breakpoint";
 
-	ENTER();
 	if (!open_entry()) {
 		error = call_once(&chain, &expected);
 		sampler_close(&sampler);
 	}
-	LEAVE();
-#ifdef SFRAME
+	/* Nor is what chain_vdso() returns to. */
 	expected.nr = 0;
-#endif
+	if (BY_FRAME_POINTER)
+		expect(&expected, chain_call_return);
 	return judge(error, &chain, 1, &expected);
 }
 
 static int sample_both(void)
 {
-	int ret;
-
-	ENTER();
-	ret = sample_syscall();
-	if (!ret)
-		ret = sample_entry();
-	LEAVE();
-	return ret;
+	return sample_syscall() ?: sample_entry();
 }
 
 /* Samples at any instruction. */
-struct count {
-	unsigned int in_vdso;
-	unsigned int in_caller;
-	unsigned int elsewhere;
-	unsigned int wrong;
-};
+static struct {
+	unsigned int in_vdso, in_caller, elsewhere;
+} count;
 
-static void judge_any(const struct chain *chain, const struct chain *expected,
-		      struct count *count)
+static bool judge_any(const struct chain *chain, const void *unused)
 {
+	static struct chain expected;
 	unsigned long ip = chain->ips[0];
-	unsigned int from = 0;
+	unsigned int from = 1;
 	bool good;
 
+	expected.nr = 0;
 	if (in_vdso(ip)) {
-		count->in_vdso++;
+		count.in_vdso++;
 		from = vdso_frames(chain);
-		good = from < chain->nr && chain->ips[from] == (unsigned long)chain_vdso_return &&
-		       same_frames(chain, from + 1, expected);
+		expect(&expected, chain_vdso_return);
 	} else if (ip >= (unsigned long)chain_vdso_start && ip < (unsigned long)chain_vdso_end) {
-		count->in_caller++;
-		good = same_frames(chain, 1, expected);
+		count.in_caller++;
 	} else {
-		count->elsewhere++;
-		/* Around the loop, where frame pointers are set up. */
-#ifdef SFRAME
-		good = chain->ips[chain->nr - 1] == (unsigned long)start_return;
-#else
-		good = true;
-#endif
+		/* Around the loop, where frame pointers are set up, and in C. */
+		count.elsewhere++;
+		return BY_FRAME_POINTER || chain->end == PERF_CALLCHAIN_END_COMPLETE;
 	}
-	if (good)
-		return;
-	if (!count->wrong++)
-		print_difference(chain, 1, expected);
-}
-
-/* Judge all stacks that are in the ring. */
-static const char *judge_ring(const struct chain *expected, struct count *count)
-{
-	static struct chain chain;
-	unsigned long head = __atomic_load_n(&sampler.page->data_head, __ATOMIC_ACQUIRE);
-	unsigned long tail = sampler.page->data_tail;
-	unsigned long *words = sampler.words;
-	const char *error = NULL;
-
-	while (tail < head && !error) {
-		struct perf_event_header header;
-
-		ring_copy(&sampler, tail, &header, sizeof(header));
-		if (header.size > sizeof(sampler.words))
-			return "record too long";
-		ring_copy(&sampler, tail + sizeof(header), words, header.size - sizeof(header));
-		tail += header.size;
-
-		switch (header.type) {
-		case PERF_RECORD_CALLCHAIN_DEFERRED:
-			/* cookie, nr, entries */
-			chain.nr = words[1];
-			memcpy(chain.ips, words + 2, chain.nr * sizeof(chain.ips[0]));
-			if (chain.nr)
-				judge_any(&chain, expected, count);
-			else
-				error = "no stack";
-			break;
-		case PERF_RECORD_LOST:
-			error = "lost records";
-			break;
-		}
-	}
-	__atomic_store_n(&sampler.page->data_tail, head, __ATOMIC_RELEASE);
-	return error;
-}
-
-static int test_anywhere(const void *unused)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 100000,
-		.exclude_kernel = 1,
-		.disabled = 1,
-	};
-	static struct chain expected;
-	struct count count = {};
-	const char *error = NULL;
-	time_t start = time(NULL);
-
-	ENTER();
-	if (sampler_open_stacks(&sampler, attr))
-		ksft_exit_fail_msg("cannot sample the processor's clock\n");
-
-	vdso_clock = FAST_CLOCK;
-	while (!error && count.in_vdso < SAMPLES && time(NULL) - start < SECONDS) {
-		ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
-		chain_call(chain_vdso, 20000);
-		ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
-		expected.nr = 0;
-		expect_callers(&expected);
-		error = judge_ring(&expected, &count);
-	}
-	sampler_close(&sampler);
-	LEAVE();
-
-	if (error)
-		ksft_print_msg("%s\n", error);
-	ksft_print_msg("samples: %u in the vDSO, %u in its caller, %u elsewhere; %u wrong\n",
-		       count.in_vdso, count.in_caller, count.elsewhere, count.wrong);
-	return !error && count.in_vdso >= SAMPLES && !count.wrong &&
-	       count.elsewhere < count.in_vdso;
+	expect(&expected, chain_call_return);
+	good = same_frames(chain, from, &expected) && is_at_end(chain);
+	if (!good)
+		print_difference(chain, from, &expected);
+	return good;
 }
 
 /* Find the mapping of the vDSO, and its table; returns 0 or a negative errno. */
 static int find_vdso(void)
 {
-	static char maps[64 * 1024];
 	const struct elf64_hdr *ehdr;
 	const struct elf64_phdr *phdr;
-	int fd = open("/proc/self/maps", O_RDONLY);
-	ssize_t len, done = 0;
-	char *line;
 
-	if (fd < 0)
-		return -errno;
-	while ((len = read(fd, maps + done, sizeof(maps) - 1 - done)) > 0)
-		done += len;
-	close(fd);
-	line = strstr(maps, "[vdso]\n");
-	if (!line)
+	vdso = find_mapping("[vdso]\n", &vdso_size);
+	if (!vdso)
 		return -ENOENT;
-	while (line > maps && line[-1] != '\n')
-		line--;
-	vdso = strtoul(line, &line, 16);
-	vdso_size = strtoul(line + 1, NULL, 16) - vdso;
 	if (vdso != getauxval(AT_SYSINFO_EHDR))
 		return -EINVAL;
 
@@ -424,87 +307,15 @@ static bool replace(void)
 	return true;
 }
 
-/* What a child does, and how it samples then. */
-struct child {
-	bool (*before)(void);
-	int (*sample)(void);
-};
-
-static int test_child(const void *arg)
+/* Do something in a child, and sample it. */
+static bool child_is_right(bool (*before)(void), int (*sample)(void))
 {
-	const struct child *child = arg;
 	int status = -1;
-	pid_t pid;
+	pid_t pid = fork();
 
-	ENTER();
-	pid = fork();
 	if (!pid)
-		_exit(child->before() ? child->sample() : KSFT_FAIL);
-	LEAVE();
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return false;
-	return !status;
-}
-
-static int test_syscall(const void *unused)
-{
-	int ret;
-
-	ENTER();
-	ret = sample_syscall();
-	LEAVE();
-	return !ret;
-}
-
-static int test_entry(const void *unused)
-{
-	int ret;
-
-	ENTER();
-	ret = sample_entry();
-	LEAVE();
-	return !ret;
-}
-
-static bool use_tables(const char *value)
-{
-	int fd = open(USED_SYSCTL, O_WRONLY);
-	bool done = fd >= 0 && write(fd, value, 1) == 1;
-
-	close(fd);
-	return done;
-}
-
-static int test_switch(const void *unused)
-{
-	bool good;
-
-	ENTER();
-	good = use_tables("0") && !sample_entry_without();
-	good = use_tables("7") && good && !sample_entry();
-	LEAVE();
-	return good;
-}
-
-/* The program anew, which has no registry, for nothing is looked for. */
-static bool start_anew(void)
-{
-	char *const argv[] = { "vdso_test", ANEW, NULL }, *const envp[] = { NULL };
-
-	return use_tables("5") && !execve("/proc/self/exe", argv, envp);
-}
-
-static int test_anew(const void *unused)
-{
-	static const struct child child = { start_anew, sample_both };
-	int result;
-
-	ENTER();
-	result = test_child(&child);
-	LEAVE();
-	if (!use_tables("7"))
-		ksft_exit_fail_msg("cannot write " USED_SYSCTL "\n");
-	return result;
+		_exit(before() ? sample() : KSFT_FAIL);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
 static void find_clock(void)
@@ -513,52 +324,137 @@ static void find_clock(void)
 	vdso_clock_gettime = vdso_sym("LINUX_2.6", "__vdso_clock_gettime");
 }
 
-int main(int argc, char **argv)
+FIXTURE(vdso)
 {
-	static const struct child forked = { do_nothing, sample_both };
-	static const struct child moved = { move, sample_both };
-	static const struct child overwritten = { overwrite_table, sample_both };
-	static const struct child other_table = { register_other_table, sample_both };
-	static const struct child replaced = { replace, sample_entry_without };
-	static const struct tap_test tests[] = {
-		{ "a system call of the vDSO's", test_syscall },
-		{ "the first instruction of a function", test_entry },
-		{ "all stacks of samples anywhere in clock_gettime()", test_anywhere },
-		{ "stacks of a forked child", test_child, &forked },
-		{ "stacks after the vDSO was moved", test_child, &moved },
-		{ "stacks with the process's copy of the table overwritten", test_child,
-		  &overwritten },
-		{ "stacks with a table of the process's own for the vDSO", test_child,
-		  &other_table },
-		{ "stacks with other code where the vDSO was", test_child, &replaced },
-		{ "the table is not used if tables are switched off", test_switch },
-		{ "stacks of a program for which nothing is looked for", test_anew },
-	};
+};
+
+FIXTURE_SETUP(vdso)
+{
 	int error;
 
-	ENTER();
+	if (!HAS_TABLE)
+		SKIP(return, OLD_ASSEMBLER);
+	if (access(SYSCTL_TABLES, F_OK))
+		SKIP(return, "the kernel does not use tables");
+	error = find_vdso();
+	if (error == -ENOENT)
+		SKIP(return, "there is no vDSO");
+	ASSERT_EQ(0, error);
+	if (!table_size)
+		SKIP(return, "the vDSO has no table");
+	find_clock();
+	ASSERT_NE(NULL, vdso_clock_gettime);
+	error = sampler_open_syscall(&sampler, "clock_gettime");
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, "clock_gettime()", error);
+	ASSERT_EQ(0, error);
+	sampler_close(&sampler);
+}
+
+FIXTURE_TEARDOWN(vdso)
+{
+	sysctl_restore();
+}
+
+TEST_F(vdso, system_call)
+{
+	EXPECT_EQ(0, sample_syscall());
+}
+
+TEST_F(vdso, first_instruction)
+{
+	EXPECT_EQ(0, sample_entry());
+}
+
+TEST_F_TIMEOUT(vdso, anywhere_in_clock_gettime, 2 * SECONDS)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 100000,
+		.exclude_kernel = 1,
+		.disabled = 1,
+	};
+	time_t start = time(NULL);
+	static struct chain chain;
+
+	ASSERT_EQ(0, sampler_open_stacks(&sampler, attr));
+	vdso_clock = FAST_CLOCK;
+	while (count.in_vdso < SAMPLES && time(NULL) - start < SECONDS) {
+		ioctl(sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+		chain_call(chain_vdso, 20000);
+		ioctl(sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+		ASSERT_LE(0, sampler_each(&sampler, &chain, judge_any, NULL));
+	}
+	sampler_close(&sampler);
+	TH_LOG("samples: %u in the vDSO, %u in its caller, %u elsewhere",
+	       count.in_vdso, count.in_caller, count.elsewhere);
+	EXPECT_LE(SAMPLES, count.in_vdso);
+	EXPECT_LT(count.elsewhere, count.in_vdso);
+}
+
+TEST_F(vdso, forked_child)
+{
+	EXPECT_TRUE(child_is_right(do_nothing, sample_both));
+}
+
+TEST_F(vdso, moved)
+{
+	EXPECT_TRUE(child_is_right(move, sample_both));
+}
+
+TEST_F(vdso, copy_of_the_table_overwritten)
+{
+	EXPECT_TRUE(child_is_right(overwrite_table, sample_both));
+}
+
+TEST_F(vdso, table_of_the_process_s_own)
+{
+	EXPECT_TRUE(child_is_right(register_other_table, sample_both));
+}
+
+TEST_F(vdso, other_code_in_its_place)
+{
+	EXPECT_TRUE(child_is_right(replace, sample_entry_without));
+}
+
+TEST_F(vdso, tables_are_switched_off)
+{
+	int error = sysctl_set(SYSCTL_TABLES, 0);
+
+	if (error == -EACCES)
+		SKIP(return, "cannot write " SYSCTL_TABLES);
+	ASSERT_EQ(0, error);
+	EXPECT_EQ(0, sample_entry_without());
+	sysctl_restore();
+	EXPECT_EQ(0, sample_entry());
+}
+
+/* The program anew, which has no registry, for nothing is looked for. */
+static bool start_anew(void)
+{
+	char *const argv[] = { "vdso_test", ANEW, NULL }, *const envp[] = { NULL };
+
+	return !execve("/proc/self/exe", argv, envp);
+}
+
+TEST_F(vdso, of_a_program_for_which_nothing_is_looked_for)
+{
+	int error = sysctl_set(SYSCTL_TABLES, 5);
+
+	if (error == -EACCES)
+		SKIP(return, "cannot write " SYSCTL_TABLES);
+	ASSERT_EQ(0, error);
+	EXPECT_TRUE(child_is_right(start_anew, sample_both));
+}
+
+int main(int argc, char **argv)
+{
 	if (argc > 1 && !strcmp(argv[1], ANEW)) {
 		if (find_vdso())
 			return NOT_SAMPLED;
 		find_clock();
 		return sample_both();
 	}
-	tap_start(argc, argv);
-	if (access(USED_SYSCTL, F_OK))
-		ksft_exit_skip("the kernel does not use tables\n");
-	error = find_vdso();
-	if (error == -ENOENT)
-		ksft_exit_skip("there is no vDSO\n");
-	if (error)
-		ksft_exit_fail_msg("cannot find the vDSO: errno %d\n", -error);
-	if (!table_size)
-		ksft_exit_skip("the vDSO has no table\n");
-	find_clock();
-	if (!vdso_clock_gettime)
-		ksft_exit_fail_msg("the vDSO has no clock_gettime()\n");
-	error = sampler_open_syscall(&sampler, "clock_gettime");
-	tap_need(error, "clock_gettime()");
-	if (!error)
-		sampler_close(&sampler);
-	tap_run(tests, ARRAY_SIZE(tests));
+	return test_harness_run(argc, argv);
 }

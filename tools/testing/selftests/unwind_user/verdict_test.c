@@ -13,14 +13,8 @@
 #include <unistd.h>
 
 #include "tables.h"
+#include "example.h"
 #include "forget.h"
-
-/* What is published as an example: its functions, and how it makes their table. */
-#define main example_main
-#include "example.c"
-#undef main
-
-#define USED_SYSCTL	"/proc/sys/kernel/unwind_tables"
 
 FIXTURE(verdict) {
 	struct layout layout, other;
@@ -406,31 +400,28 @@ TEST_F(verdict, other_code_at_the_same_address)
 
 TEST_F(verdict, sysctl_off)
 {
-	enum leaf_stack off, on;
+	enum leaf_stack off;
 	struct unwind_table found;
 	int unregister, again, error;
 
-	ASSERT_EQ(7, read_number(USED_SYSCTL));
-	error = write_string(USED_SYSCTL, "7");
-	if (error)
-		SKIP(return, "cannot write %s: errno %d", USED_SYSCTL, -error);
 	ASSERT_EQ(0, do_register(&self->good));
-	ASSERT_EQ(0, write_string(USED_SYSCTL, "0"));
+	error = sysctl_set(SYSCTL_TABLES, 0);
+	if (error)
+		SKIP(return, "cannot write " SYSCTL_TABLES ": errno %d", -error);
 	off = call_leaf(&self->sampler, self->layout.text);
 	found = tables_find(&self->good);
 	/* Only the use of tables is off. */
 	unregister = do_unregister(&self->good);
 	again = do_register(&self->good);
-	ASSERT_EQ(0, write_string(USED_SYSCTL, "7"));
-	on = call_leaf(&self->sampler, self->layout.text);
+	sysctl_restore();
 
 	EXPECT_EQ(LEAF_LOST, off);
 	EXPECT_EQ(UNWIND_TABLE_UNCHECKED, found.state);
 	EXPECT_EQ(0, unregister);
 	EXPECT_EQ(0, again);
-	EXPECT_EQ(LEAF_FOUND, on);
-	EXPECT_EQ(7, read_number(USED_SYSCTL));
-	EXPECT_EQ(-EINVAL, write_string(USED_SYSCTL, "8"));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+	EXPECT_EQ(-EINVAL, sysctl_set(SYSCTL_TABLES, 8));
+	sysctl_restore();
 }
 
 /* --- The published example --- */

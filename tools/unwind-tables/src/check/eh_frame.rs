@@ -10,6 +10,7 @@ use crate::arch::Arch;
 use crate::cfi::{Cfi, Expected, Fde};
 use crate::compare::expected_text;
 use crate::coverage::Spans;
+use crate::discovery::Absence;
 use crate::eh_table::{self, EhTable, Entry, Found};
 use crate::elf::Elf;
 use crate::parse::eh_frame::Reason;
@@ -45,6 +46,10 @@ pub fn check<A: Arch>(elf: &Elf<'_>, report: &mut Report, cfi: &Cfi<'_, A>) -> O
             report.add(refusal(Format::EhFrame, error, ".eh_frame_hdr"));
             return None;
         }
+        Err(Absence::NoIndex) => {
+            judgement.end(Verdict::NoIndex, without_entries(cfi));
+            return None;
+        }
         Err(absence) => {
             let reason = format!("PT_GNU_EH_FRAME: {}", absence.text());
             judgement.end(Verdict::NotFound, reason);
@@ -52,8 +57,7 @@ pub fn check<A: Arch>(elf: &Elf<'_>, report: &mut Report, cfi: &Cfi<'_, A>) -> O
         }
     };
     if table.header.functions() == 0 {
-        let reason = ".eh_frame_hdr has no entries: link with -Wl,--eh-frame-hdr";
-        judgement.end(Verdict::NoIndex, reason.into());
+        judgement.end(Verdict::NoIndex, without_entries(cfi));
         return None;
     }
 
@@ -72,6 +76,9 @@ pub fn check<A: Arch>(elf: &Elf<'_>, report: &mut Report, cfi: &Cfi<'_, A>) -> O
         },
         readers: report::Readers::default(),
         spans: Spans::default(),
+        refused: false,
+        hidden: Vec::new(),
+        lost: Vec::new(),
         left: LIMIT.max((elf.data.len() as u64).saturating_mul(UNITS_PER_BYTE)),
         report,
     };
@@ -102,6 +109,19 @@ fn find<A: Arch>(elf: &Elf<'_>, report: &mut Report) -> Option<Segment> {
     None
 }
 
+/// Why an index has no entries: the kernel takes it for none.
+fn without_entries<A: Arch>(cfi: &Cfi<'_, A>) -> String {
+    let reason = match cfi.fdes.is_empty() && cfi.errors.is_empty() {
+        true => "and .eh_frame no functions",
+        false => {
+            "for the linker could not read the .eh_frame of a file that was linked: \
+             it has said \"no .eh_frame_hdr table will be created\""
+        }
+    };
+
+    format!(".eh_frame_hdr has no entries, {reason}")
+}
+
 /// The check of a table.
 struct Check<'f, 'a, A> {
     elf: &'f Elf<'a>,
@@ -111,6 +131,12 @@ struct Check<'f, 'a, A> {
     numbers: report::Index,
     readers: report::Readers,
     spans: Spans,
+    /// The kernel refuses the whole table, not only some functions.
+    refused: bool,
+    /// Starts of functions behind which the index has an empty one.
+    hidden: Vec<u64>,
+    /// FDEs that the kernel never comes to.
+    lost: Vec<Fde>,
     /// How many units of the kernel's budget may still be spent.
     left: u64,
 }
@@ -126,26 +152,59 @@ impl<A: Arch> Check<'_, '_, A> {
                 Err(error) => self.refuse(error, ".eh_frame_hdr"),
             }
         }
-        for (nth, entry) in entries.iter().enumerate() {
-            // What the next entry is about is not asked of this one.
-            let next = entries.get(nth + 1).map_or(u64::MAX, |next| next.start);
+        let mut done = 0;
+        for same in entries.chunk_by(|one, next| one.start == next.start) {
+            let start = same[0].start;
+            done += same.len();
+            // What the next entry is about is not asked of these.
+            let next = entries.get(done).map_or(u64::MAX, |next| next.start);
 
-            if next < entry.start {
+            if next < start {
                 let name = self.name(next);
                 let name = format!(".eh_frame: {name}");
-                self.refuse(Reason::Unsorted.at(entries[nth + 1].place), &name);
-            } else if next == entry.start {
-                let text = "has several entries, of which the kernel finds the last";
-                self.about(entry, Severity::Note, "equal-start", text);
-                continue;
+                self.refuse(Reason::Unsorted.at(entries[done].place), &name);
             }
-            let limit = if next < entry.start { u64::MAX } else { next };
-            self.entry(entry, limit);
+            let limit = if next < start { u64::MAX } else { next };
+            self.same_start(same, limit);
             if self.left == 0 {
                 break;
             }
         }
+        self.hidden();
         self.without_entry(&entries);
+    }
+
+    /// Looks at entries with the same start, which the kernel finds for addresses below `limit`. It
+    /// asks the last one first, and each about what those behind it are not about.
+    fn same_start(&mut self, entries: &[Entry], limit: u64) {
+        let start = entries[0].start;
+        let is_empty = |entry: &Entry| entry.fde.is_some_and(|fde| self.cfi.is_empty(fde));
+
+        if let Some((last, rest)) = entries.split_last().filter(|(_, rest)| !rest.is_empty()) {
+            if is_empty(last) && !rest.iter().all(is_empty) {
+                self.hidden.push(start);
+            }
+            let text = "has several entries, of which the kernel asks the last one first";
+            self.about(last, Severity::Note, "equal-start", text);
+        }
+        let mut from = start;
+        for entry in entries.iter().rev() {
+            from = self.entry(entry, from, limit);
+        }
+    }
+
+    /// Functions that readers miss if they look at the last of several entries only.
+    fn hidden(&mut self) {
+        if let Some(first) = self.hidden.first() {
+            let text = format!(
+                ".eh_frame: {} functions have an empty one behind them in the index, the first {}: \
+                 the kernel finds them, other readers may not",
+                self.hidden.len(),
+                self.name(*first)
+            );
+            let first = *first;
+            self.add(Severity::Warning, "hidden-function", text, Some(first));
+        }
     }
 
     /// FDEs that the kernel does not find.
@@ -157,6 +216,9 @@ impl<A: Arch> Check<'_, '_, A> {
 
         self.numbers.fdes = self.cfi.fdes.len() as u64;
         self.numbers.fdes_without_entry = missing.len() as u64;
+        // The others are of functions that have another entry.
+        let nothing = |fde: &&&Fde| self.table.lookup(fde.start).0 == Err(Error::NotFound);
+        self.lost = missing.iter().filter(nothing).map(|fde| **fde).collect();
         if let Some(fde) = missing.first() {
             let text = format!(
                 ".eh_frame: {} FDEs are not in the index, the first of {}",
@@ -167,15 +229,16 @@ impl<A: Arch> Check<'_, '_, A> {
         }
     }
 
-    /// Looks at an entry, which the kernel finds for the addresses below `limit`.
-    fn entry(&mut self, entry: &Entry, limit: u64) {
+    /// Looks at an entry, which the kernel asks about the addresses from `from` on and below
+    /// `limit`; the result is up to where all is said.
+    fn entry(&mut self, entry: &Entry, from: u64, limit: u64) -> u64 {
         let Some(address) = entry.fde else {
-            return;
+            return from;
         };
         let Some(code_end) = self.elf.code_end(entry.start) else {
             let text = "is not in an executable segment";
             self.about(entry, Severity::Note, "not-code", text);
-            return;
+            return from;
         };
         let fde = self.cfi.fde_at(entry.start, address);
         let end = fde.map(|fde| fde.end);
@@ -186,27 +249,36 @@ impl<A: Arch> Check<'_, '_, A> {
         }
         let limit = limit.min(code_end);
         self.numbers.functions += 1;
-        let first = self.ask(entry.start);
+        if self.cfi.is_empty(address) {
+            self.about(entry, Severity::Note, "empty-function", "is empty");
+            return from;
+        }
+        if from >= limit || end.is_some_and(|end| end <= from) {
+            return from;
+        }
+        let first = self.ask(from);
         match (fde, first) {
             (_, Err(Error::NotFound)) => {
                 self.about(entry, Severity::Note, "empty-function", "is empty");
+                return from;
             }
             (_, Err(error)) if ends_lookups(first) => {
                 let unknown = match error {
                     Error::Unsupported(_) => limit,
-                    _ => entry.start,
+                    _ => from,
                 };
-                self.place((entry.start, end.unwrap_or(unknown).min(limit)), first);
+                self.place((from, end.unwrap_or(unknown).min(limit)), first);
             }
-            (Some(fde), _) => self.rows(fde, limit),
-            (None, _) => self.bytes((entry.start, limit), None),
+            (Some(fde), _) => self.rows(fde, from, limit),
+            (None, _) => self.bytes((from, limit), None),
         }
+        end.map_or(limit, |end| end.min(limit))
     }
 
-    /// Goes through the rows of a function, as gimli finds them.
-    fn rows(&mut self, fde: &Fde, limit: u64) {
+    /// Goes through the rows of a function from an address on, as gimli finds them.
+    fn rows(&mut self, fde: &Fde, from: u64, limit: u64) {
         let end = fde.end.min(limit);
-        let mut done = fde.start;
+        let mut done = from;
         let mut nth = 0;
 
         // It is read to its end, whatever it has of rows.
@@ -342,7 +414,7 @@ impl<A: Arch> Check<'_, '_, A> {
         self.add(Severity::Note, "unsupported", text, Some(range.0));
     }
 
-    fn finish(self, errors_before: u64) -> Spans {
+    fn finish(mut self, errors_before: u64) -> Spans {
         let report = self.report;
 
         if self.left == 0 {
@@ -350,9 +422,23 @@ impl<A: Arch> Check<'_, '_, A> {
                         not all was checked";
             let format = Some(Format::EhFrame);
             report.add(problem(Severity::Error, format, "too-large", text.into()));
+            self.refused = true;
         }
-        report.eh_frame.judgement.verdict = if report.errors != errors_before {
+        let judgement = &mut report.eh_frame.judgement;
+        judgement.verdict = if report.errors != errors_before {
+            if !self.refused {
+                let reason = "some functions are malformed; the kernel uses the others";
+                judgement.reason = Some(reason.into());
+            }
             Verdict::Refused
+        } else if !self.lost.is_empty() {
+            let bytes: u64 = self.lost.iter().map(|fde| fde.end - fde.start).sum();
+            judgement.reason = Some(format!(
+                "the index lacks {} of {} functions, {bytes} bytes of code: stacks end there",
+                self.lost.len(),
+                self.cfi.fdes.len()
+            ));
+            Verdict::Wrong
         } else if self.readers.differ != 0 {
             Verdict::Wrong
         } else {
@@ -385,8 +471,12 @@ impl<A: Arch> Check<'_, '_, A> {
         });
     }
 
-    /// The kernel would refuse this.
+    /// The kernel would refuse this: the whole table, or a function.
     fn refuse(&mut self, error: Error, of_what: &str) {
+        self.refused |= match error {
+            Error::Malformed(malformed) => malformed.reason.is_of_table(),
+            _ => true,
+        };
         self.report.add(refusal(Format::EhFrame, error, of_what));
     }
 }

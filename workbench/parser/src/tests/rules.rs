@@ -19,11 +19,16 @@ fn values(offsets: &[i32]) -> Vec<Value> {
     values
 }
 
+/// The same values, and that a frame pointer is not known.
+fn fp_values(offsets: &[i32]) -> Vec<Value> {
+    [values(offsets), vec![Value::Unknown]].concat()
+}
+
 #[test]
 fn fields() {
     for cfa in values(&[0, 1, -1, i32::MIN, i32::MAX]) {
         for ra in values(&[0, -8]) {
-            for fp in values(&[0, i32::MAX]) {
+            for fp in fp_values(&[0, i32::MAX]) {
                 let possible = matches!(cfa, Value::Register(..) | Value::AtRegister(..));
                 let rule = Rule::frame(cfa, ra, fp);
 
@@ -84,12 +89,15 @@ fn packed() {
 
     for cfa in values(&offsets) {
         for ra in [Value::Unchanged, Value::AtCfa(-8), Value::AtCfa(-16)] {
-            for fp in values(&offsets) {
+            for fp in fp_values(&offsets) {
                 for rule in Rule::frame(cfa, ra, fp).into_iter().flat_map(flags) {
                     let Some(packed) = Packed::new(&rule) else {
                         // Rules that do not fit are looked up each time.
-                        let near = matches!(fp, Value::AtCfa(-32768..=-8));
-                        assert!(!(ra == Value::AtCfa(-8) && (fp == Value::Unchanged || near)));
+                        let fits = matches!(
+                            fp,
+                            Value::Unchanged | Value::Unknown | Value::AtCfa(-32767..=-8)
+                        );
+                        assert!(!(ra == Value::AtCfa(-8) && fits));
                         continue;
                     };
                     fit += 1;
@@ -119,7 +127,7 @@ fn packed() {
 #[test]
 fn cfa_above() {
     let offsets = [0, -8, 8, 32767, -32768, 32768, -32769];
-    let saved = [Value::Unchanged, Value::AtCfa(-24)];
+    let saved = [Value::Unchanged, Value::AtCfa(-24), Value::Unknown];
     let mut fit = 0;
 
     for cfa in values(&offsets) {
@@ -149,8 +157,8 @@ fn cfa_above() {
             }
         }
     }
-    // 34 registers, 5 offsets, 2 places of the frame pointer, 4 distances.
-    assert_eq!(fit, 34 * 5 * 2 * 4);
+    // 34 registers, 5 offsets, 3 places of the frame pointer, 4 distances.
+    assert_eq!(fit, 34 * 5 * 3 * 4);
 }
 
 /// C code relies on these bits: see `unwind_user_follow()` in `kernel/unwind/follow.h`.

@@ -54,10 +54,14 @@ impl Cie {
             return Err(Reason::NotCie.at(place));
         }
         let version = cursor.byte()?;
-        if version != 1 && version != 3 {
+        if !matches!(version, 1 | 3 | 4) {
             return Err(Unsupported::CieVersion.into());
         }
         let letters = Self::augmentation(cursor)?;
+        // How long an address is, and the selector of its segment.
+        if version == 4 && cursor.bytes()? != [8, 0] {
+            return Err(Unsupported::Encoding.into());
+        }
         let code_factor = cursor.uleb()?;
         let data_factor = cursor.sleb()?;
         let return_register = if version == 1 {

@@ -22,6 +22,54 @@ use super::{
     reason::Reason, //
 };
 
+/// Where the records are that an index leads to, as far as its header says.
+///
+/// The index does not need that: each of its entries leads to a record. But linkers may put them
+/// into another segment of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Records {
+    /// There are none: the index has no entries.
+    None,
+    /// From this address on.
+    At(u64),
+    /// It does not say so as all linkers do.
+    Unsaid,
+}
+
+impl Records {
+    /// How many bytes of the header say it.
+    pub(crate) const LEN: usize = 12;
+    /// `DW_EH_PE_pcrel | DW_EH_PE_sdata4`.
+    const POINTER: u8 = 0x1b;
+    /// Where the pointer stands in the header.
+    const POINTER_AT: u64 = 4;
+
+    /// Those of the header that starts with these bytes, at an address.
+    pub(crate) fn new<A: Abi>(header: [u8; Self::LEN], address: u64) -> Self {
+        let [version, pointer, count, entry, a, b, c, d, number @ ..] = header;
+
+        if version != Header::<A>::VERSION {
+            return Self::Unsaid;
+        }
+        if count == Header::<A>::OMITTED || entry == Header::<A>::OMITTED {
+            return Self::None;
+        }
+        if pointer != Self::POINTER {
+            return Self::Unsaid;
+        }
+        if count == Header::<A>::COUNT && A::u32(number) == 0 {
+            return Self::None;
+        }
+        let distance = A::u32([a, b, c, d]) as i32 as u64;
+
+        Self::At(
+            address
+                .wrapping_add(Self::POINTER_AT)
+                .wrapping_add(distance),
+        )
+    }
+}
+
 /// A decoded header of an index: all that is kept of a table.
 ///
 /// # Invariants
@@ -191,33 +239,77 @@ impl<A: Abi> Header<A> {
             Err(Lost::Unsorted(nth)) => return Err(Reason::Unsorted.at(self.entry(nth))),
         };
         let [first, second] = element.rest.map(u32::to_ne_bytes);
-        let distance = if self.wide {
+        let mut nth = element.nth;
+        let mut distance = if self.wide {
             let [a, b, c, d] = first;
             let [e, f, g, h] = second;
             A::u64([a, b, c, d, e, f, g, h])
         } else {
             A::u32(first) as i32 as u64
         };
-        let place = u64::from(self.place).wrapping_add(distance);
-        // A linker fills entries that it has no function for with the header's own address.
-        if distance == 0 {
-            return Err(Error::NotFound);
-        }
-        if place >= self.len.into() {
-            return Err(Reason::FdePlace.at(self.entry(element.nth)));
-        }
         let table = fde::Table {
             base,
             len: self.len.into(),
         };
-
         let wanted = Wanted {
             pc,
             start: element.start,
             tracked,
         };
 
-        fde::rule::<A, R>(reader, &table, place, &wanted, known, budget)
+        // Compilers write FDEs of no bytes, for code that they have left out. Such a one starts
+        // where the next function does, and not every linker sorts it before that.
+        loop {
+            let place = u64::from(self.place).wrapping_add(distance);
+
+            // A linker fills entries that it has no function for with the header's own address.
+            if distance != 0 {
+                if place >= self.len.into() {
+                    return Err(Reason::FdePlace.at(self.entry(nth)));
+                }
+                match fde::rule::<A, R>(reader, &table, place, &wanted, known, budget) {
+                    Err(Error::NotFound) => {}
+                    found => return found,
+                }
+            }
+            // The budget ends this, if not the index.
+            (nth, distance) = self.before(nth, &wanted, reader, base, budget)?;
+        }
+    }
+
+    /// The entry before entry `nth` of the index, if it starts at the same address: its number, and
+    /// how far from the header its FDE is.
+    #[cold]
+    #[inline(never)]
+    fn before<R: Reader>(
+        &self,
+        nth: u32,
+        wanted: &Wanted,
+        reader: &R,
+        base: u64,
+        budget: &mut Budget,
+    ) -> Result<(u32, u64), Error> {
+        let nth = nth.checked_sub(1).ok_or(Error::NotFound)?;
+        let place = self.entry(nth);
+        let size = if self.wide { 8 } else { 4 };
+        let start = self.number(place, reader, budget)?;
+
+        if self.array(base).origin.wrapping_add(start) != wanted.start {
+            return Err(Error::NotFound);
+        }
+        // Does not wrap: it is in the index.
+        let distance = self.number(place.wrapping_add(size), reader, budget)?;
+        Ok((nth, distance))
+    }
+
+    /// The number at byte `place` of the table, which is in the index.
+    fn number<R: Reader>(&self, place: u64, reader: &R, budget: &mut Budget) -> Result<u64, Error> {
+        budget.spend(Budget::READ)?;
+        Ok(if self.wide {
+            A::u64(reader.read_array(place)?)
+        } else {
+            A::u32(reader.read_array(place)?) as i32 as u64
+        })
     }
 
     /// The index, of the table that stands at address `base`.

@@ -2,8 +2,8 @@
 
 //! `.eh_frame`, which programs have for exceptions, and its index, `.eh_frame_hdr`.
 //!
-//! Both stand in one segment of a file; that is the table here. Linkers write the index, but the
-//! records come from compilers and assemblers:
+//! Both stand in one segment of a file, or each in its own: that is the table here, with what is
+//! between them. Linkers write the index, but the records come from compilers and assemblers:
 //!
 //! ```text
 //!   index     header, usually of 12 bytes, then for each function 8 or 16: its start, its FDE
@@ -20,9 +20,10 @@
 //! What is not, and what else the format has and nobody uses, is
 //! [`Unsupported`](super::Unsupported). That is no fault of the table, which stays in use.
 //! Exceptions are records with a length of 64 bits, numbers of more than ten bytes, and encodings
-//! of the index that no linker writes: these disable the table.
+//! of the index that no linker writes: these are malformed.
 //!
-//! A table is never checked as a whole: what a lookup reads is checked then, all of it.
+//! A table is never checked as a whole: what a lookup reads is checked then, all of it. A malformed
+//! index disables the table, but a malformed record only those lookups that come to it.
 //!
 //! Reference: "DWARF Debugging Information Format", version 5, 6.4; "Linux Standard Base Core
 //! Specification", "Exception Frames".
@@ -40,5 +41,8 @@ mod row;
 
 pub(crate) use abi::Abi;
 pub(crate) use fde::Common;
-pub(crate) use header::Header;
+pub(crate) use header::{
+    Header,
+    Records, //
+};
 pub(crate) use reason::Reason;

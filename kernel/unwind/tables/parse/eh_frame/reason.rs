@@ -46,6 +46,20 @@ codes! {
 }
 
 impl Reason {
+    /// Whether the index is wrong, or its header: then no function can be found for sure. Anything
+    /// else is wrong in the records of one function.
+    pub(crate) fn is_of_index(self) -> bool {
+        matches!(
+            self,
+            Self::Truncated
+                | Self::Version
+                | Self::Encoding
+                | Self::Layout
+                | Self::Unsorted
+                | Self::FdePlace
+        )
+    }
+
     /// The error that this reason is, found at byte `offset` of the table.
     pub(crate) fn at(self, offset: u64) -> Error {
         error::Reason::EhFrame(self).at(offset)

@@ -109,7 +109,11 @@ impl Row {
             Place::Unchanged if !A::LINK_REGISTER => return Err(Unsupported::ReturnAddress),
             ra => ra.value(Unsupported::ReturnAddress)?,
         };
-        let fp = self.fp.value(Unsupported::FramePointer)?;
+        // Whatever the reason is, the rest is a rule.
+        let fp = self
+            .fp
+            .value(Unsupported::Register)
+            .unwrap_or(Value::Unknown);
         let rule = Rule::frame(cfa, ra, fp)
             .and_then(|rule| rule.with_cfa_above(above))
             .ok_or(Unsupported::Cfa)?;

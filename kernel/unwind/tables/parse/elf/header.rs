@@ -30,22 +30,22 @@ impl Target {
     };
 }
 
-/// A decoded ELF header: all that is kept of it.
+/// A decoded ELF header: where the program headers are, and nothing else.
 ///
 /// # Invariants
 ///
-/// - The program headers, `count` of [`ProgramHeader::SIZE`] bytes from byte `place`, lie inside
-///   the length that the file was said to have.
+/// - The program headers, `count` of [`ProgramHeader::SIZE`] bytes from byte `place`, end below
+///   2^64.
 /// - `count` is at least 1 and at most [`MAX_HEADERS`].
-pub(super) struct Header {
+pub(crate) struct Headers {
     /// Where the program headers start, in bytes from the start of the file.
     pub(super) place: u64,
     /// How many there are.
     pub(super) count: u16,
 }
 
-impl Header {
-    /// Bytes of the header.
+impl Headers {
+    /// Bytes of the ELF header.
     pub(super) const SIZE: usize = 64;
 
     const MAGIC: [u8; 4] = *b"\x7fELF";
@@ -60,12 +60,29 @@ impl Header {
     /// `ET_DYN`: a library, or a program, at any addresses.
     const SHARED: u16 = 3;
 
-    /// Decodes the header of a file of which `len` bytes are mapped.
+    /// Where they start, in bytes from the start of the file.
+    pub(crate) fn place(&self) -> u64 {
+        self.place
+    }
+
+    /// How many bytes they have.
+    pub(crate) fn len(&self) -> u64 {
+        // Does not wrap: this is below 2^13.
+        u64::from(self.count).wrapping_mul(ProgramHeader::SIZE as u64)
+    }
+
+    /// Where they end, in bytes from the start of the file.
+    pub(crate) fn end(&self) -> u64 {
+        // Does not wrap, by the type invariants.
+        self.place.wrapping_add(self.len())
+    }
+
+    /// Decodes the ELF header of a file.
     ///
     /// # Errors
     ///
     /// The first thing in it that is not as it has to be.
-    pub(super) fn parse(mut bytes: &[u8], len: u64, target: &Target) -> Result<Self, Absence> {
+    pub(super) fn parse(mut bytes: &[u8], target: &Target) -> Result<Self, Absence> {
         let bytes = &mut bytes;
         let short = Absence::NotElf;
 
@@ -106,10 +123,10 @@ impl Header {
         }
         // Does not wrap: this is below 2^13.
         let headers_len = u64::from(count).wrapping_mul(ProgramHeader::SIZE as u64);
+        // INVARIANT: All of it is checked.
         match place.checked_add(headers_len) {
-            // INVARIANT: All was just checked.
-            Some(end) if end <= len => Ok(Self { place, count }),
-            _ => Err(Absence::Headers),
+            Some(_) => Ok(Self { place, count }),
+            None => Err(Absence::Headers),
         }
     }
 }

@@ -14,6 +14,9 @@
 //! finds the segment that holds the place, and those of tables. The loader adds one number to all
 //! addresses of a file, so where the one is in memory, the places of the others follow.
 //!
+//! The program headers need not be near the ELF header. [`Headers`] says where they are, and reads
+//! them there.
+//!
 //! The bytes are user memory: they need not be those of the file. So what is found here is but what
 //! they say. Who uses it sees to it that this part of the file is mapped there, and nothing else.
 //!
@@ -28,6 +31,7 @@ use super::Fault;
 
 pub(crate) use absence::Absence;
 pub(crate) use header::{
+    Headers,
     Target,
     MAX_HEADERS, //
 };

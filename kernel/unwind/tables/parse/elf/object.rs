@@ -9,7 +9,7 @@ use super::{
     },
     absence::Absence,
     header::{
-        Header,
+        Headers,
         Target,
         MAX_HEADERS, //
     },
@@ -46,20 +46,12 @@ pub(crate) struct Object {
 /// Finds the executable segment of a file that holds byte `offset` of it, and the file's tables.
 ///
 /// Byte 0 of what `reader` reads is the first one of the ELF header; `len` bytes of the file are
-/// mapped from there on, and no others are read. Nothing is read twice, but where a file lets its
-/// program headers overlap the ELF header: then what was read first says nothing about them.
-///
-/// Several segments may claim the byte. The first one that has it in the file counts; if there is
-/// none, the first one that has another byte of the same page. One that no loader can map as it
-/// says is passed over. So are tables, as long as a good one of the kind follows.
-///
-/// Each read costs [`READ`] units, which are taken from `budget` before. They are at most
-/// [`MAX_UNITS`].
+/// mapped from there on, and no others are read. It is [`Headers::read`] and [`Headers::object`],
+/// for a file that has its program headers in the same part.
 ///
 /// # Errors
 ///
-/// [`Error::Fault`] if a read fails, [`Error::Budget`] if the budget is used up, and
-/// [`Error::Absent`] if what was read has no such segment or no such table.
+/// Those of the two, and [`Absence::Headers`] if the program headers are elsewhere.
 pub(crate) fn object<R: Reader>(
     reader: &R,
     len: u64,
@@ -67,37 +59,84 @@ pub(crate) fn object<R: Reader>(
     target: &Target,
     budget: &mut Budget,
 ) -> Result<Object, Error> {
-    if len < Header::SIZE as u64 {
-        return Err(Absence::NotElf.into());
+    let headers = Headers::read(reader, len, target, budget)?;
+
+    if headers.end() > len {
+        return Err(Absence::Headers.into());
     }
-    let mut bytes = [0; BLOCK_SIZE];
-    let header = {
-        let bytes = bytes
-            .first_chunk_mut::<{ Header::SIZE }>()
-            .ok_or(Absence::NotElf)?;
-        read(reader, 0, bytes, budget)?;
-        Header::parse(bytes, len, target)?
-    };
+    headers.object(reader, headers.place(), offset, target, budget)
+}
 
-    let mut search = Search::new(offset, target.page_size);
-    let mut place = header.place;
-    let mut left = header.count;
-    while left > 0 {
-        let count = left.min(BLOCK);
-        // Does not wrap: the block has so many.
-        let size = usize::from(count).wrapping_mul(ProgramHeader::SIZE);
-        let bytes = bytes.get_mut(..size).ok_or(Absence::Headers)?;
-        read(reader, place, bytes, budget)?;
+impl Headers {
+    /// Reads the ELF header, which is at byte 0 of what `reader` reads; `len` bytes of the file are
+    /// mapped from there on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`] if it cannot be read, [`Error::Budget`] if the budget is used up, and
+    /// [`Error::Absent`] if there is none, or not one of `target`.
+    pub(crate) fn read<R: Reader>(
+        reader: &R,
+        len: u64,
+        target: &Target,
+        budget: &mut Budget,
+    ) -> Result<Self, Error> {
+        let mut bytes = [0; Self::SIZE];
 
-        let mut bytes = &*bytes;
-        while let Some(header) = ProgramHeader::take(&mut bytes) {
-            search.see(&header);
+        if len < Self::SIZE as u64 {
+            return Err(Absence::NotElf.into());
         }
-        // Neither wraps: the headers end inside of the file.
-        place = place.wrapping_add(size as u64);
-        left = left.wrapping_sub(count);
+        read(reader, 0, &mut bytes, budget)?;
+        Ok(Self::parse(&bytes, target)?)
     }
-    Ok(search.object()?)
+
+    /// Finds the executable segment of the file that holds byte `offset` of it, and the file's
+    /// tables. The program headers start at byte `at` of what `reader` reads.
+    ///
+    /// Nothing is read twice, but where a file lets its program headers overlap the ELF header:
+    /// then what was read first says nothing about them.
+    ///
+    /// Several segments may claim the byte. The first one that has it in the file counts; if there
+    /// is none, the first one that has another byte of the same page. One that no loader can map as
+    /// it says is passed over. So are tables, as long as a good one of the kind follows.
+    ///
+    /// Each read of up to four program headers costs [`READ`] units, as that of the ELF header
+    /// does, which are taken from `budget` before. Both together cost at most [`MAX_UNITS`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fault`] if a read fails, [`Error::Budget`] if the budget is used up, and
+    /// [`Error::Absent`] if what was read has no such segment or no such table.
+    pub(crate) fn object<R: Reader>(
+        &self,
+        reader: &R,
+        at: u64,
+        offset: u64,
+        target: &Target,
+        budget: &mut Budget,
+    ) -> Result<Object, Error> {
+        let mut bytes = [0; BLOCK_SIZE];
+        let mut search = Search::new(offset, target.page_size);
+        let mut at = at;
+        let mut left = self.count;
+
+        while left > 0 {
+            let count = left.min(BLOCK);
+            // Does not wrap: the block has so many.
+            let size = usize::from(count).wrapping_mul(ProgramHeader::SIZE);
+            let bytes = bytes.get_mut(..size).ok_or(Absence::Headers)?;
+            read(reader, at, bytes, budget)?;
+
+            let mut bytes = &*bytes;
+            while let Some(header) = ProgramHeader::take(&mut bytes) {
+                search.see(&header);
+            }
+            // Neither wraps: the headers end below 2^64, and so does what is read.
+            at = at.wrapping_add(size as u64);
+            left = left.wrapping_sub(count);
+        }
+        Ok(search.object()?)
+    }
 }
 
 /// Pays for a read, and does it.

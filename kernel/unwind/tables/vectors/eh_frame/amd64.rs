@@ -241,6 +241,27 @@ const VECTORS: &[Vector] = &[
         bad(Reason::FdePlace, 0x14)),
     with("what fills an index", &[(0x18, &[0])], PC, NOT_FOUND),
 
+    // Functions that start at the same address: the second one is empty, or has four bytes.
+    with("an empty function behind another", EMPTY, NEXT, SP_16_FP),
+    with("two empty functions behind another", TWO_EMPTY, LAST, SP_8_FP),
+    with("an empty function twice", TWICE_EMPTY, PC, SP_8),
+    with("an empty function in wide entries", WIDE_EMPTY, NEXT, SP_16_FP),
+    with("what fills an index behind another", &[(0x1c, &[0xf8, 0xef]), (0x20, &[0])], NEXT,
+        SP_16_FP),
+    with("a function twice", TWICE, LAST, SP_8_FP),
+    with("behind a function that is there twice", TWICE, 0x40_1040, NOT_FOUND),
+    with("in the second of two", SHORT, 0x40_1003, SP_16),
+    with("behind the second of two", SHORT, 0x40_1004, FP_16),
+    with("behind both", SHORT, 0x40_1040, NOT_FOUND),
+    with("empty functions alone", &[(0x1c, &[0xf8, 0xef]), (0xdc, &[0x24]), (0xe0, &[0]),
+        (0xa8, &[0])], PC, NOT_FOUND),
+    with("an empty function that is wrong", &[(0x1c, &[0xf8, 0xef]), (0xd4, &[3])], PC,
+        bad(Reason::Length, 0xd4)),
+    with("an empty function behind one that is wrong", &[(0x1c, &[0xf8, 0xef]), (0xdc, &[0x24]),
+        (0xe0, &[0]), (0x9c, &[3])], PC, bad(Reason::Length, 0x9c)),
+    with("an empty function behind an FDE at the end", &[(0x1c, &[0xf8, 0xef]), (0xdc, &[0x24]),
+        (0xe0, &[0]), (0x18, &[0xa8, 0x01])], PC, bad(Reason::FdePlace, 0x14)),
+
     // An FDE.
     with("a terminator", &[(0x9c, &[0])], PC, bad(Reason::NotFde, 0x9c)),
     with("no room for a CIE", &[(0x9c, &[3])], PC, bad(Reason::Length, 0x9c)),
@@ -269,9 +290,16 @@ const VECTORS: &[Vector] = &[
     with("a CIE of 64 bits", &[(0x4c, &[0xff; 4])], PC, bad(Reason::Length, 0x4c)),
     with("no CIE", &[(0x50, &[1])], PC, bad(Reason::NotCie, 0x4c)),
     with("a CIE that ends", &[(0x4c, &[4])], PC, bad(Reason::RecordEnd, 0x54)),
-    each("version of a CIE", 0x54, &[(0, 0), (2, 2), (4, 255)], PC,
+    each("version of a CIE", 0x54, &[(0, 0), (2, 2), (5, 255)], PC,
         unsupported(Unsupported::CieVersion)),
     with("version 3", &[(0x54, &[3])], PC, SP_8),
+    with("version 4", &[(0x54, VERSION_4)], NEXT, SP_16_FP),
+    with("version 4 with addresses of four bytes", &[(0x58, &[4]), (0x54, VERSION_4)], PC,
+        unsupported(Unsupported::Encoding)),
+    with("version 4 with segments", &[(0x59, &[1]), (0x54, VERSION_4)], PC,
+        unsupported(Unsupported::Encoding)),
+    with("version 4 without its bytes", &[(0x4c, &[9]), (0x54, VERSION_4)], PC,
+        bad(Reason::RecordEnd, 0x59)),
     with("no augmentation", PLAIN, PC, SP_16),
     each("an augmentation without z", 0x55, &[(1, b'y'), (b'{', 255)], PC,
         unsupported(Unsupported::Augmentation)),
@@ -302,21 +330,22 @@ const VECTORS: &[Vector] = &[
     with("nothing remembered", &[(0xae, &[0x0b])], NEXT, bad(Reason::State, 0xae)),
     with("four states", &[(0xb7, &[0x0a; 3])], REMEMBER, frame(fp(16), RA, SAME)),
     with("five states", &[(0xb7, &[0x0a; 4])], REMEMBER, unsupported(Unsupported::Depth)),
-    with("no frame pointer", &[(0xb0, &[0x07, 0x06])], NEXT,
-        unsupported(Unsupported::FramePointer)),
+    with("no frame pointer", &[(0xb0, &[0x07, 0x06])], NEXT, frame(sp(16), RA, LOST)),
     with("a stack pointer that is saved", &[(0xbe, &[0x87])], 0x40_1016,
         unsupported(Unsupported::StackPointer)),
     with("a stack pointer above the CFA", &[(0x1a3, &[1])], 0x40_10c4,
         unsupported(Unsupported::StackPointer)),
     with("a frame pointer that is the CFA", &[(0x1a2, &[6])], 0x40_10c4,
-        unsupported(Unsupported::Offset)),
+        frame(sp(16), reg(5, 0), LOST)),
     with("another frame than the kernel's", &[(0x161, &[0xf0])], 0x40_10a0,
         unsupported(Unsupported::StackPointer)),
     with("a register of the CFA", &[(0xc5, &[16])], 0x40_1036, unsupported(Unsupported::Register)),
     with("a register of the CFA that changes", &[(0xc5, &[16]), (0xca, &[0x0d, 7, 0])], 0x40_103a,
         SP_8_FP),
     with("a register without a rule", &[(0x126, &[0x09, 6, 33, 0, 0])], ALIGNED,
-        unsupported(Unsupported::Register)),
+        frame(reg(10, 0), RA, LOST)),
+    with("a return address in a register without a rule", &[(0x126, &[0x09, 16, 33, 0, 0])],
+        ALIGNED, unsupported(Unsupported::Register)),
 
     // Numbers.
     with("the largest offset", &[(0xca, &[0x0e, 0xff, 0xff, 0xff, 0xff, 0x07, 0, 0, 0, 0])],
@@ -350,7 +379,7 @@ const VECTORS: &[Vector] = &[
     with("an unknown expression", &[(0x12a, &[0x94])], ALIGNED,
         unsupported(Unsupported::Expression)),
     with("an unknown expression of the frame pointer", &[(0x124, &[0x90])], ALIGNED,
-        unsupported(Unsupported::Expression)),
+        frame(at_fp(-8), RA, LOST)),
     with("an expression that ends", &[(0x12a, &[0x23])], ALIGNED,
         unsupported(Unsupported::Expression)),
     with("an empty expression", &[(0x126, &[0x0f, 0, 0, 0, 0])], ALIGNED,
@@ -377,6 +406,51 @@ const WIDE: &[Patch<'_>] = &[
     (0x10, &[1]),
     (0x14, &[0xf8, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
     (0x1c, &[0x94, 0, 0, 0, 0, 0, 0, 0]),
+];
+
+/// The second function has no bytes, and starts where the first one does.
+const EMPTY: &[Patch<'_>] = &[(0x1c, &[0xf8, 0xef]), (0xdc, &[0x24]), (0xe0, &[0])];
+
+/// The same, and the third one has none, either.
+const TWO_EMPTY: &[Patch<'_>] = &[
+    EMPTY[0],
+    EMPTY[1],
+    EMPTY[2],
+    (0x24, &[0xf8, 0xef]),
+    (0x100, &[0x00]),
+    (0x104, &[0]),
+];
+
+/// The third entry is the same as the second.
+const TWICE_EMPTY: &[Patch<'_>] = &[
+    EMPTY[0],
+    EMPTY[1],
+    EMPTY[2],
+    (0x24, &[0xf8, 0xef]),
+    (0x28, &[0xcc]),
+];
+
+/// Two entries of 16 bytes, of which the second has no bytes.
+const WIDE_EMPTY: &[Patch<'_>] = &[
+    (0x0b, &[0x3c]),
+    (0x10, &[2]),
+    (0x14, &[0xf8, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+    (0x1c, &[0x94, 0, 0, 0, 0, 0, 0, 0]),
+    (0x24, &[0xf8, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+    (0x2c, &[0xcc, 0, 0, 0, 0, 0, 0, 0]),
+    EMPTY[1],
+    EMPTY[2],
+];
+
+/// The second entry is the same as the first.
+const TWICE: &[Patch<'_>] = &[(0x1c, &[0xf8, 0xef]), (0x20, &[0x94])];
+
+/// The second function has the first four bytes of the first one.
+const SHORT: &[Patch<'_>] = &[(0x1c, &[0xf8, 0xef]), (0xdc, &[0x24]), (0xe0, &[4])];
+
+/// A CIE of version 4, which says how long addresses and segment selectors are.
+const VERSION_4: &[u8] = &[
+    4, b'z', b'R', 0, 8, 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,
 ];
 
 /// A CIE without an augmentation, and an FDE with absolute addresses.

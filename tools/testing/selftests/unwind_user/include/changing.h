@@ -23,12 +23,9 @@ struct changing {
 	unsigned long samples, whole;
 };
 
-/**
- * changing_sample() - Sample the stack while its table changes. Then the table is as
- *   before.
- * @changing: what changes, and the counts
- *
- * Return: NULL, or what is wrong
+/*
+ * Sample the stack while its table changes. Then the table is as before. @changing: what
+ * changes, and the counts. Returns NULL, or what is wrong.
  */
 const char *changing_sample(struct changing *changing);
 

@@ -18,6 +18,7 @@
 #define SAVED(reg)		(0x80 | (reg))	/* so many words below the CFA */
 #define NOP			0x00
 #define UNDEFINED		0x07
+#define IN_REGISTER		0x09
 #define REMEMBER		0x0a
 #define RESTORE			0x0b
 #define DEF_CFA			0x0c
@@ -49,45 +50,24 @@ struct eh_fde {
 
 #define EH_FDE_HEAD	offsetof(struct eh_fde, program)
 
-/**
- * eh_next() - Find where the next FDE is going to stand.
- * @synth: the stack
- *
- * Return: its address
- */
+/* Find where the next FDE is going to stand. Returns its address. */
 struct eh_fde *eh_next(struct synth *synth);
 
-/**
- * eh_header() - Find the header.
- * @synth: the stack
- *
- * Return: the header in its table
- */
+/* Find the header. Returns the header in its table. */
 struct eh_header *eh_header(struct synth *synth);
 
-/**
- * eh_no_rules() - Start the table anew: it has no functions, and the CFA is at RSP + 8 in
- *   the CIEs.
- * @synth: the stack
- */
+/* Start the table anew: it has no functions, and the CFA is at RSP + 8 in the CIEs. */
 void eh_no_rules(struct synth *synth);
 
-/**
- * eh_add() - Add a function.
- * @synth: the stack
- * @cie: the offset of its CIE
- * @program: the program of its FDE
- * @len: the program's length
- *
- * Return: the FDE
+/*
+ * Add a function. @cie: the offset of its CIE; @program: the program of its FDE. Returns
+ * the FDE.
  */
 struct eh_fde *eh_add(struct synth *synth, unsigned int cie, const void *program, size_t len);
 
-/**
- * eh_register() - Register the table of a synthetic stack as one of .eh_frame.
- * @synth: the stack
- *
- * Return: 0 or a negative errno
+/*
+ * Register the table of a synthetic stack as one of .eh_frame. Returns 0 or a negative
+ * errno.
  */
 int eh_register(struct synth *synth);
 

@@ -13,40 +13,22 @@
 /* Why tests are skipped. */
 #define NO_FAULTS	"no fault injection, or debugfs is not mounted: errno %d; see config"
 
-/**
- * faults_on() - Let allocations and copies fail, of those tasks that want it.
- * @percent: how often
- *
- * Return: 0 or a negative errno
+/*
+ * Let allocations and copies fail, of those tasks that want it. Returns 0 or a negative
+ * errno.
  */
 int faults_on(const char *percent);
 
-/**
- * faults_off() - Let nothing fail any more.
- *
- * Return: 0 or a negative errno
- */
+/* Let nothing fail any more. Returns 0 or a negative errno. */
 int faults_off(void);
 
-/**
- * want_faults() - Say whether this thread, and those that it makes, want faults.
- * @wish: whether they do
- */
+/* Say whether this thread, and those that it makes, want faults. */
 void want_faults(bool wish);
 
-/**
- * fault_arm() - Let one allocation or copy of this thread fail.
- * @fd: its fail-nth file
- * @n: which one, from now on
- */
+/* Let one allocation or copy of this thread fail. @n: which one, from now on. */
 void fault_arm(int fd, int n);
 
-/**
- * fault_happened() - Find out whether one has failed.
- * @fd: the thread's fail-nth file
- *
- * Return: whether one has
- */
+/* Find out whether one has failed. Returns whether one has. */
 bool fault_happened(int fd);
 
 #endif /* FAULTS_H */

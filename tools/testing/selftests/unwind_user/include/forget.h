@@ -7,12 +7,10 @@
 
 #include <stdbool.h>
 
-/**
- * forget_rules() - Make the kernel forget the rules that it remembers for this process.
- *
- * It registers a table and takes it back. What the kernel knows about other tables stays.
- *
- * Return: whether it did
+/*
+ * Make the kernel forget the rules that it remembers for this process. It registers a
+ * table and takes it back. What the kernel knows about other tables stays. Returns
+ * whether it did.
  */
 bool forget_rules(void);
 

@@ -11,21 +11,15 @@
 /* As many rows as a function can have. */
 #define MOST_ROWS	65535
 
-/**
- * hostile_rows_return() - Say where a frame of hostile_rows() returns to: to another row
- *   each, from the last one on.
- * @synth: the stack
- * @nth: the index of the frame
- *
- * Return: the address
+/*
+ * Say where a frame of hostile_rows() returns to: to another row each, from the last one
+ * on. @nth: the index of the frame. Returns the address.
  */
 unsigned long hostile_rows_return(const struct synth *synth, unsigned int nth);
 
-/**
- * hostile_rows() - Make frames of a word, all of a function with the most rows.
- * @synth: the stack
- *
- * Return: NULL, or what is wrong
+/*
+ * Make frames of a word, all of a function with the most rows. Returns NULL, or what is
+ * wrong.
  */
 const char *hostile_rows(struct synth *synth);
 
@@ -33,28 +27,18 @@ const char *hostile_rows(struct synth *synth);
 #define LONG_ROWS	12000
 #define LONG_ROW	(4 + 1 + 15 * 4)
 
-/**
- * hostile_long_rows() - Make a frame of a function whose rows are longer than what is
- *   read at once.
- * @synth: the stack
- */
+/* Make a frame of a function whose rows are longer than what is read at once. */
 void hostile_long_rows(struct synth *synth);
 
-/**
- * hostile_frame() - Say where a frame of hostile_frames() returns to.
- * @synth: the stack
- * @nth: the index of the frame
- *
- * Return: the address
+/*
+ * Say where a frame of hostile_frames() returns to. @nth: the index of the frame.
+ * Returns the address.
  */
 unsigned long hostile_frame(const struct synth *synth, unsigned int nth);
 
-/**
- * hostile_frames() - Make frames of a word, of one small function, each of another
- *   address.
- * @synth: the stack
- *
- * The kernel has to look up each of them.
+/*
+ * Make frames of a word, of one small function, each of another address. The kernel has
+ * to look up each of them.
  */
 void hostile_frames(struct synth *synth);
 
@@ -65,27 +49,16 @@ void hostile_frames(struct synth *synth);
 #define WIDE_SIZE	255
 #define WIDE_INDEX	(SYNTH_TABLE / 2)
 
-/**
- * hostile_wide() - Make such frames, with a table that uses up the budget with the last
- *   ones.
- * @synth: the stack
- */
+/* Make such frames, with a table that uses up the budget with the last ones. */
 void hostile_wide(struct synth *synth);
 
-/**
- * hostile_signals() - Make a signal frame that has interrupted its own restorer.
- * @synth: the stack
- *
- * Return: the restorer's address
- */
+/* Make a signal frame that has interrupted its own restorer. Returns the restorer's address. */
 unsigned long hostile_signals(struct synth *synth);
 
-/**
- * hostile_marked() - Make a handler and a restorer that have interrupted each other.
- * @synth: the stack
- * @nth_restorer: the index of the restorer
- *
- * The restorer is known by the mark in the table alone, which takes the most to look for.
+/*
+ * Make a handler and a restorer that have interrupted each other. The restorer is known
+ * by the mark in the table alone, which takes the most to look for. @nth_restorer: the
+ * index of the restorer.
  */
 void hostile_marked(struct synth *synth, int nth_restorer);
 

@@ -55,31 +55,18 @@ enum jit_verdict {
 void jit_run(struct jit_stack *stack);
 void jit_callback(struct jit_stack *stack);
 void jit_leaf(struct jit_stack *stack);
-/**
- * jit_work() - Pass some time.
- * @stack: the stack that calls it
- */
+/* Pass some time. @stack: the stack that calls it. */
 void jit_work(struct jit_stack *stack);
 extern const char jit_run_back[], jit_run_end[], jit_callback_work[], jit_callback_back[];
 extern const char jit_callback_end[], jit_leaf_work[], jit_leaf_end[];
 
-/**
- * jit_generate() - Write all functions of a stack.
- * @stack: gets the functions
- * @at: where they go
- * @seed: the state of the random numbers
- *
- * Return: where they end
+/*
+ * Write all functions of a stack. @seed: the state of the random numbers. Returns where
+ * they end.
  */
 unsigned char *jit_generate(struct jit_stack *stack, unsigned char *at, unsigned int *seed);
 
-/**
- * jit_compare() - Compare a chain with the true stack.
- * @stack: the true stack
- * @chain: the chain
- *
- * Return: what the chain is
- */
+/* Compare a chain with the true stack. Returns what the chain is. */
 enum jit_verdict jit_compare(const struct jit_stack *stack, const struct chain *chain);
 
 #endif /* JIT_H */

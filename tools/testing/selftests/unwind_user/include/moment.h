@@ -19,22 +19,15 @@
 long known_syscall(long number, ...);
 extern const char known_ip[], known_behind[], known_inner_return[], known_outer_return[];
 
-/**
- * is_known_stack_at() - Compare a stack with that of known_syscall().
- * @ips: the stack
- * @nr: the number of frames
- * @ip: the topmost address that it should have
- *
- * Return: whether it is the same
+/*
+ * Compare a stack with that of known_syscall(). @ip: the topmost address that it should
+ * have. Returns whether it is the same.
  */
 bool is_known_stack_at(const unsigned long *ips, unsigned long nr, const char *ip);
 
-/**
- * is_known_stack() - Compare a stack with that of known_syscall() in its system call.
- * @ips: the stack
- * @nr: the number of frames
- *
- * Return: whether it is the same
+/*
+ * Compare a stack with that of known_syscall() in its system call. Returns whether it is
+ * the same.
  */
 bool is_known_stack(const unsigned long *ips, unsigned long nr);
 
@@ -48,25 +41,17 @@ extern const char __ehdr_start[];
 /* PERF_REG_X86_IP of <asm/perf_regs.h> */
 #define REG_IP		8
 
-/**
- * event_open_attr() - Sample an event in a task, with its registers.
- * @sampler: what takes the event
- * @attr: the event, without what it records
- * @pid: the task
- * @cpu: a CPU, with which children are sampled, too; or -1
- *
- * Return: 0 or an errno
+/*
+ * Sample an event in a task, with its registers. @attr: the event, without what it
+ * records; @cpu: a CPU, with which children are sampled, too; or -1. Returns 0 or an
+ * errno.
  */
 int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid, int cpu);
 
-/**
- * event_open() - Sample a tracepoint in a task, with its registers.
- * @sampler: what takes the event
- * @event: the tracepoint; NULL samples the kernel by a clock
- * @pid: the task
- * @cpu: a CPU, with which children are sampled, too; or -1
- *
- * Return: 0 or an errno
+/*
+ * Sample a tracepoint in a task, with its registers. @event: the tracepoint; NULL
+ * samples the kernel by a clock; @cpu: a CPU, with which children are sampled, too; or
+ * -1. Returns 0 or an errno.
  */
 int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu);
 
@@ -90,121 +75,64 @@ struct record {
 
 #define MAX_RECORDS	16
 
-/**
- * records() - Take all records out of the ring.
- * @sampler: an open sampler
- * @all: gets the records
- * @max: the room in it
- *
- * Return: their number, or -1
- */
+/* Take all records out of the ring. Returns their number, or -1. */
 int records(struct sampler *sampler, struct record *all, int max);
 
-/**
- * samples_with_stack() - Count the samples that have the stack of known_syscall().
- * @sampler: an open sampler
- *
- * The stack is the only one with the cookie of the sample, comes later, and is of the
- * same thread.
- *
- * Return: their number, which is negative if there is another sample
+/*
+ * Count the samples that have the stack of known_syscall(). The stack is the only one
+ * with the cookie of the sample, comes later, and is of the same thread. Returns their
+ * number, which is negative if there is another sample.
  */
 int samples_with_stack(struct sampler *sampler);
 
-/**
- * samples_without_stack() - Count the samples that have no user stack.
- * @sampler: an open sampler
- *
- * Return: their number, which is negative if there is another sample
+/*
+ * Count the samples that have no user stack. Returns their number, which is negative if
+ * there is another sample.
  */
 int samples_without_stack(struct sampler *sampler);
 
-/**
- * child_pipes() - Make the pipes by which the test and its child speak.
- *
- * Return: 0 or a negative errno
- */
+/* Make the pipes by which the test and its child speak. Returns 0 or a negative errno. */
 int child_pipes(void);
 
-/**
- * child_tid() - Wait until the child is ready.
- * @tid: gets the thread that is to be sampled
- *
- * Return: whether it is ready
+/*
+ * Wait until the child is ready. @tid: gets the thread that is to be sampled. Returns
+ * whether it is ready.
  */
 bool child_tid(pid_t *tid);
 
-/**
- * child_tell() - Say that the calling thread is to be sampled.
- *
- * Return: whether it could be told
- */
+/* Say that the calling thread is to be sampled. Returns whether it could be told. */
 bool child_tell(void);
 
-/**
- * child_wait() - Wait until the test lets the child go on.
- *
- * Return: whether it does
- */
+/* Wait until the test lets the child go on. Returns whether it does. */
 bool child_wait(void);
 
-/**
- * child_ready() - Say which thread is to be sampled, and wait until it is. Called by the
- *   child.
- */
+/* Say which thread is to be sampled, and wait until it is. Called by the child. */
 void child_ready(void);
 
-/**
- * child_go() - Let the child go on.
- *
- * Return: whether it could be told
- */
+/* Let the child go on. Returns whether it could be told. */
 bool child_go(void);
 
-/**
- * child_thread() - Start a thread.
- * @id: gets its id
- * @run: what it does
- *
- * Return: whether it was started
- */
+/* Start a thread. Returns whether it was started. */
 bool child_thread(pthread_t *id, void (*run)(void));
 
-/**
- * child_in_thread() - Do something in a thread that is not the first, and wait for its
- *   end.
- * @run: what to do
- */
+/* Do something in a thread that is not the first, and wait for its end. */
 void child_in_thread(void (*run)(void));
 
-/**
- * frames_of_stack() - Count the frames of the only stack.
- * @sampler: an open sampler
- *
- * Return: their number; -1 if there is no stack, or another one
+/*
+ * Count the frames of the only stack. Returns their number; -1 if there is no stack, or
+ * another one.
  */
 int frames_of_stack(struct sampler *sampler);
 
-/**
- * waits_in() - Wait until a thread waits in a system call.
- * @pid: the process
- * @tid: the thread
- * @number: the system call
- *
- * Return: whether it does
- */
+/* Wait until a thread waits in a system call. Returns whether it does. */
 bool waits_in(pid_t pid, pid_t tid, int number);
 
 /* A system call that does not return, on a stack of two pages. */
 __noreturn void last_syscall(long number, long a, long b, char *area);
 
-/**
- * leave_by() - Wait until it is sampled, and leave by a system call, with the frame
- *   pointer of the second of two pages.
- * @number: the system call
- * @a: its first argument
- * @b: its second argument
- * @area: the two pages
+/*
+ * Wait until it is sampled, and leave by a system call, with the frame pointer of the
+ * second of two pages.
  */
 __noreturn void leave_by(long number, long a, long b, char *area);
 

@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(moment)
 }
 
 /* Start a child; it or one of its threads calls child_ready(). */
-static inline bool start(struct _test_data_moment *self, void (*run)(void))
+static inline bool start(FIXTURE_DATA(moment) *self, void (*run)(void))
 {
 	self->pid = fork();
 	if (!self->pid) {
@@ -50,7 +50,7 @@ static inline bool start(struct _test_data_moment *self, void (*run)(void))
 }
 
 /* What a child ended with, as wait() says it. */
-static inline int end(struct _test_data_moment *self)
+static inline int end(FIXTURE_DATA(moment) *self)
 {
 	int status = -1;
 

@@ -26,74 +26,43 @@ struct object {
 	unsigned char *base;
 };
 
-/**
- * object_at() - Make an object that is as it should be.
- * @vaddr: its first address, by its headers
- *
- * Return: the object
+/*
+ * Make an object that is as it should be. @vaddr: its first address, by its headers.
+ * Returns the object.
  */
 struct object object_at(unsigned long vaddr);
 
-/**
- * object_good() - Make an object that is as it should be, at address 0.
- *
- * Return: the object
- */
+/* Make an object that is as it should be, at address 0. Returns the object. */
 struct object object_good(void);
 
-/**
- * object_outermost() - Make an object whose table says that nobody calls the leaf.
- *
- * Return: the object
- */
+/* Make an object whose table says that nobody calls the leaf. Returns the object. */
 struct object object_outermost(void);
 
-/**
- * object_write() - Write an object to its file, which is made if there is none.
- * @object: the object
- *
- * Return: 0 or a negative errno
+/*
+ * Write an object to its file, which is made if there is none. Returns 0 or a negative
+ * errno.
  */
 int object_write(struct object *object);
 
-/**
- * object_map_parts() - Map the parts of the file where the base is.
- * @object: the object
- *
- * Return: 0 or a negative errno
- */
+/* Map the parts of the file where the base is. Returns 0 or a negative errno. */
 int object_map_parts(const struct object *object);
 
-/**
- * object_make() - Write the file and map it, between pages that cannot be accessed.
- * @object: the object
- *
- * Return: 0 or a negative errno
+/*
+ * Write the file and map it, between pages that cannot be accessed. Returns 0 or a
+ * negative errno.
  */
 int object_make(struct object *object);
 
-/**
- * object_map_again() - Unmap an object, so that nothing is known of it, and map it again.
- * @object: the object
- *
- * Return: 0 or a negative errno
+/*
+ * Unmap an object, so that nothing is known of it, and map it again. Returns 0 or a
+ * negative errno.
  */
 int object_map_again(const struct object *object);
 
-/**
- * object_text() - Say where the text is.
- * @object: a mapped object
- *
- * Return: its address
- */
+/* Say where the text is. Returns its address. */
 unsigned char *object_text(const struct object *object);
 
-/**
- * object_ranges() - Describe the table that the kernel should find.
- * @object: a mapped object
- *
- * Return: the description
- */
+/* Describe the table that the kernel should find. Returns the description. */
 struct unwind_table object_ranges(const struct object *object);
 
 #endif /* OBJECT_H */

@@ -28,59 +28,34 @@ struct headers {
 	char interpreter[128];
 };
 
-/**
- * program_add_header() - Add a program header.
- * @headers: the program's headers
- * @phdr: the new one
- */
+/* Add a program header. */
 void program_add_header(struct headers *headers, struct elf64_phdr phdr);
 
-/**
- * program_add_table() - Add the program header of an SFrame table.
- * @headers: the program's headers
- * @vaddr: the table's address, from the first segment on
- * @size: its size
+/*
+ * Add the program header of an SFrame table. @vaddr: the table's address, from the first
+ * segment on.
  */
 void program_add_table(struct headers *headers, unsigned long vaddr, unsigned long size);
 
-/**
- * program_make() - Make a program.
- * @type: ET_EXEC for its own address, or ET_DYN for any
- *
- * Return: its headers
+/*
+ * Make a program. @type: ET_EXEC for its own address, or ET_DYN for any. Returns its
+ * headers.
  */
 struct headers program_make(unsigned int type);
 
-/**
- * program_set_interpreter() - Let a program have an interpreter.
- * @headers: the program's headers
- * @path: the interpreter
- */
+/* Let a program have an interpreter. */
 void program_set_interpreter(struct headers *headers, const char *path);
 
-/**
- * program_write() - Write headers and the pages behind them.
- * @path: the file
- * @headers: the headers
- * @size: their size
- *
- * Return: 0 or a negative errno
- */
+/* Write headers and the pages behind them. Returns 0 or a negative errno. */
 int program_write(const char *path, const void *headers, size_t size);
 
-/**
- * program_start() - Execute a program and stop it before its first instruction.
- * @path: the program
- *
- * Return: the child; or a negative errno if it could not be executed, or -EPROTO if it
- * ended otherwise
+/*
+ * Execute a program and stop it before its first instruction. Returns the child; or a
+ * negative errno if it could not be executed, or -EPROTO if it ended otherwise.
  */
 pid_t program_start(const char *path);
 
-/**
- * program_end() - End a child that has been stopped.
- * @pid: the child
- */
+/* End a child that has been stopped. */
 void program_end(pid_t pid);
 
 #endif /* PROGRAM_H */

@@ -12,7 +12,7 @@ void act_unregister(void);
 void act_update(void);
 void act_both(void);
 void act_enumerate(void);
-void unregister_all(void);
+long unregister_all(void);
 void act_few(void);
 void act_crowd(void);
 void act_mad(void);

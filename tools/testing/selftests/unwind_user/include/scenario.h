@@ -6,43 +6,63 @@
 #ifndef SCENARIO_H
 #define SCENARIO_H
 
-#include "callers.h"
+#include "chain.h"
+#include "sampler.h"
 
 /* Exit status of a child whose stack was another than expected. */
 #define OTHER_STACK	3
 /* Exit status of a child that could not be sampled. */
-#define NOT_SAMPLED	4
+#define NOT_SAMPLED	5
 
-/**
- * struct scenario - A function in assembly, and the stack that it has.
- * @name: what is printed with the test's result
- * @chain: the function
- * @depth: its argument
- * @labels: the addresses on the stack, topmost first
- * @ends: whether the last of them is the end of the stack
- * @end: how it ends, if not completely: an enum perf_callchain_end
- * @guessed: whether a frame is found by frame pointer, though others have tables
- */
+/* Why tests are skipped. */
+#define NO_STACKS	"no deferred stacks of %s: errno %d; see config"
+#define OLD_ASSEMBLER	"the assembler that built this has no SFrame version 3"
+
+#ifdef SFRAME
+#define BY_FRAME_POINTER	false
+#else
+#define BY_FRAME_POINTER	true
+#endif
+#ifdef NO_SFRAME
+#define HAS_TABLE		false
+#else
+#define HAS_TABLE		true
+#endif
+
+/* A function in assembly that chain_call() calls, and the stack that it has. */
 struct scenario {
-	const char *name;
 	void (*chain)(int depth);
 	int depth;
+	/* The addresses on the stack, topmost first; then that of chain_call(), */
 	const char *labels[10];
+	/* unless the last of them is the end of the stack. */
 	bool ends;
+	/* How it ends, if not completely: an enum perf_callchain_end. */
 	unsigned char end;
+	/* A frame is found by frame pointer, though others have tables. */
 	bool guessed;
 };
 
-/* Samples getppid(), once it is open. */
+/* The event of a program, once it is open. */
 extern struct sampler sampler;
 
-/**
- * sample() - Sample a scenario.
- * @scenario: the scenario
- * @quiet: print nothing
- *
- * Return: 0, OTHER_STACK or NOT_SAMPLED
+/* Add an address to a stack that is expected. */
+void expect(struct chain *chain, const void *ip);
+
+/* Compare a stack, less some of its topmost frames, with what it should be. */
+bool same_frames(const struct chain *chain, unsigned int from, const struct chain *expected);
+void print_difference(const struct chain *chain, unsigned int from, const struct chain *expected);
+
+/*
+ * Whether a stack ends as those of chain_call() do. By frame pointer alone the kernel does
+ * not take that for the end: there, 0 is a number like any other.
  */
+bool is_at_end(const struct chain *chain);
+
+/* Whether it is complete, from the program's start, and all but the first is behind a call. */
+bool is_from_start(const struct chain *chain);
+
+/* Sample a scenario at getppid(); 0, OTHER_STACK or NOT_SAMPLED. */
 int sample(const struct scenario *scenario, bool quiet);
 
 #endif /* SCENARIO_H */

@@ -66,6 +66,8 @@ extern const char call_in_steps_return[];
 #define SYNTH_STACK	(32 * PAGE)
 /* The lowest frames of a mapping are not followed as the others are: these are higher. */
 #define SYNTH_BELOW	PAGE
+/* The kernel stores no more frames of a stack. */
+#define MOST_FRAMES	510
 /* From the end of the header. */
 #define SYNTH_ROWS	(SYNTH_FUNCTIONS * 16)
 
@@ -105,101 +107,56 @@ struct synth {
 	struct chain chain;
 };
 
-/**
- * synth_no_rules() - Start the table anew: it has no functions.
- * @synth: the stack
- */
+/* Start the table anew: it has no functions. */
 void synth_no_rules(struct synth *synth);
 
-/**
- * synth_add() - Add a function to the table, behind the others.
- * @synth: the stack
- * @text_offset: the function's offset in the text
- * @size: its size
- * @rows: its attribute and rows, as they are in the table
- * @len: their length
+/*
+ * Add a function to the table, behind the others. @text_offset: the function's offset in
+ * the text; @rows: its attribute and rows, as they are in the table.
  */
 void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const void *rows,
 	       size_t len);
 
-/**
- * synth_rule() - Give the next function a rule that holds in all of it.
- * @synth: the stack
- * @rule: the rule
- */
+/* Give the next function a rule that holds in all of it. */
 void synth_rule(struct synth *synth, struct rule rule);
 
-/**
- * synth_function() - Say where a function begins.
- * @synth: the stack
- * @nth: the index of the function
- *
- * Return: its address
- */
+/* Say where a function begins. @nth: the index of the function. Returns its address. */
 unsigned long synth_function(const struct synth *synth, int nth);
 
-/**
- * synth_return() - Say where in a function its callee returns to.
- * @synth: the stack
- * @nth: the index of the function
- *
- * Return: the address
+/*
+ * Say where in a function its callee returns to. @nth: the index of the function.
+ * Returns the address.
  */
 unsigned long synth_return(const struct synth *synth, int nth);
 
-/**
- * synth_memory() - Map memory between pages that cannot be accessed.
- * @len: its length
- *
- * Return: its address, or NULL
- */
+/* Map memory between pages that cannot be accessed. Returns its address, or NULL. */
 void *synth_memory(size_t len);
 
-/**
- * synth_make() - Make a synthetic stack, with a table that has no functions.
- * @synth: gets the addresses, and a sampler
- *
- * Return: 0 or a negative errno
+/*
+ * Make a synthetic stack, with a table that has no functions. @synth: gets the
+ * addresses, and a sampler. Returns 0 or a negative errno.
  */
 int synth_make(struct synth *synth);
 
-/**
- * synth_sample_again() - Sample the stack, as the kernel may remember it.
- * @synth: the stack
- *
- * Return: NULL, or what is wrong
- */
+/* Sample the stack, as the kernel may remember it. Returns NULL, or what is wrong. */
 const char *synth_sample_again(struct synth *synth);
 
-/**
- * synth_sample() - Sample the stack, when the kernel remembers nothing of its table.
- * @synth: the stack
- *
- * Return: NULL, or what is wrong
+/*
+ * Sample the stack, when the kernel remembers nothing of its table. Returns NULL, or
+ * what is wrong.
  */
 const char *synth_sample(struct synth *synth);
 
-/**
- * synth_has() - Compare the callers of the first function with what they should be.
- * @synth: the stack
- * @callers: their addresses
- * @nr: how many
- *
- * The stack is sampled when the kernel looks up each rule, and when it remembers the
- * rules.
- *
- * Return: whether they are right, and no more
+/*
+ * Compare the callers of the first function with what they should be. The stack is
+ * sampled when the kernel looks up each rule, and when it remembers the rules. Returns
+ * whether they are right, and no more.
  */
 bool synth_has(struct synth *synth, const unsigned long *callers, unsigned int nr);
 
-/**
- * synth_signal() - Write a signal frame, as far as the kernel looks at it.
- * @at: where it goes, above the address of the restorer
- * @ip: the interrupted RIP
- * @sp: the interrupted RSP
- * @bp: the interrupted RBP
- *
- * Return: the frame
+/*
+ * Write a signal frame, as far as the kernel looks at it. @at: where it goes, above the
+ * address of the restorer. Returns the frame.
  */
 ucontext_t *synth_signal(void *at, unsigned long ip, unsigned long sp, unsigned long bp);
 

@@ -14,83 +14,42 @@
 
 #include "code.h"
 #include "sampler.h"
+#include "sysctl.h"
 
 #define PAGE	4096UL
 
-/**
- * tables_call() - Make the system call.
- * @operation: a PR_UNWIND_TABLES operation
- * @array: the elements
- * @count: how many
- * @size: the size of one
- *
- * Return: a number of elements, or a negative errno
- */
+/* Make the system call. Returns a number of elements, or a negative errno. */
 long tables_call(unsigned long operation, void *array, unsigned long count, unsigned long size);
 
-/**
- * tables_one() - Make the system call for one element.
- * @operation: a PR_UNWIND_TABLES operation
- * @table: the element
- *
- * Return: 0 or a negative errno
- */
+/* Make the system call for one element. Returns 0 or a negative errno. */
 int tables_one(unsigned long operation, const struct unwind_table *table);
 
 #define do_register(table)	tables_one(PR_UNWIND_TABLES_REGISTER, table)
 #define do_unregister(table)	tables_one(PR_UNWIND_TABLES_UNREGISTER, table)
 #define do_update(table)	tables_one(PR_UNWIND_TABLES_UPDATE, table)
 
-/**
- * tables_list() - List what is registered.
- * @tables: gets the tables
- * @count: the room in it
- *
- * Return: how many tables there are, or a negative errno
- */
+/* List what is registered. Returns how many tables there are, or a negative errno. */
 long tables_list(struct unwind_table *tables, unsigned long count);
 
-/**
- * tables_count() - Count what is registered.
- *
- * Return: how many tables there are, or a negative errno
- */
+/* Count what is registered. Returns how many tables there are, or a negative errno. */
 long tables_count(void);
 
-/**
- * same_ranges() - Compare the ranges of two tables.
- * @a: a table
- * @b: another one
- *
- * Return: whether text and table of both are at the same addresses
+/*
+ * Compare the ranges of two tables. Returns whether text and table of both are at the
+ * same addresses.
  */
 bool same_ranges(const struct unwind_table *a, const struct unwind_table *b);
 
-/**
- * tables_find() - Find a table among those that are registered.
- * @wanted: its ranges
- *
- * Return: the table as the kernel lists it; its state is -1 if it is not there
+/*
+ * Find a table among those that are registered. Returns the table as the kernel lists
+ * it; its state is -1 if it is not there.
  */
 struct unwind_table tables_find(const struct unwind_table *wanted);
 
-/**
- * registered() - Find out whether a table is registered.
- * @wanted: its ranges
- *
- * Return: whether it is
- */
+/* Find out whether a table is registered. Returns whether it is. */
 bool registered(const struct unwind_table *wanted);
 
-/**
- * ranges() - Describe an SFrame table.
- * @text: the text
- * @text_len: its length
- * @table: the table
- * @table_len: its length
- *
- * Return: the description, for a registration
- */
+/* Describe an SFrame table. Returns the description, for a registration. */
 struct unwind_table ranges(const void *text, size_t text_len, const void *table, size_t table_len);
 
 /* An SFrame table of one or two functions that share their only row. */
@@ -129,30 +88,21 @@ static_assert(sizeof(struct hand_table) == 28 + 2 * 16 + 5 + 3, "layout");
 #define VERSION_STATE		"disabled:version@0x2"
 #define ROW_INFO_OFFSET		(sizeof(struct hand_table) - 2)
 
-/**
- * set_function() - Say where a function like leaf_code is.
- * @table: a table in the making
- * @nth: the index of the function
- * @at: the table's address in the end
- * @function: the function's address
+/*
+ * Say where a function like leaf_code is. @table: a table in the making; @nth: the index
+ * of the function; @at: the table's address in the end.
  */
 void set_function(struct hand_table *table, int nth, const void *at, const void *function);
 
-/**
- * table_for() - Make a table of one function like leaf_code, whose CFA is at RSP + 8.
- * @at: the table's address in the end
- * @function: the function's address
- *
- * Return: the table
+/*
+ * Make a table of one function like leaf_code, whose CFA is at RSP + 8. @at: the table's
+ * address in the end. Returns the table.
  */
 struct hand_table table_for(const void *at, const void *function);
 
-/**
- * table_outermost() - Make a table of one function that nobody calls.
- * @at: the table's address in the end
- * @function: the function's address
- *
- * Return: the table
+/*
+ * Make a table of one function that nobody calls. @at: the table's address in the end.
+ * Returns the table.
  */
 struct hand_table table_outermost(const void *at, const void *function);
 
@@ -173,18 +123,10 @@ struct layout {
 	struct unwind_table good;
 };
 
-/**
- * write_leaf() - Write a leaf, which is a function like leaf_code.
- * @at: its address
- */
+/* Write a leaf, which is a function like leaf_code. */
 void write_leaf(void *at);
 
-/**
- * layout_make() - Map a layout.
- * @layout: gets the addresses
- *
- * Return: 0 or a negative errno
- */
+/* Map a layout. Returns 0 or a negative errno. */
 int layout_make(struct layout *layout);
 
 /* How a stack goes on behind a leaf. */
@@ -196,14 +138,9 @@ enum leaf_stack {
 	LEAF_NONE,	/* there was no stack */
 };
 
-/**
- * call_leaf() - Call a leaf, and see how the stack goes on behind it.
- * @sampler: samples getppid()
- * @leaf: the leaf
- *
- * A walk by frame pointer skips this function, and gets to its caller.
- *
- * Return: how the stack goes on
+/*
+ * Call a leaf, and see how the stack goes on behind it. A walk by frame pointer skips
+ * this function, and gets to its caller. Returns how the stack goes on.
  */
 enum leaf_stack call_leaf(struct sampler *sampler, const void *leaf);
 
@@ -211,28 +148,13 @@ enum leaf_stack call_leaf(struct sampler *sampler, const void *leaf);
 #define NO_TABLES	"no PR_UNWIND_TABLES; see config"
 #define NO_STACKS	"no deferred stacks: errno %d; see config"
 
-/**
- * tables_missing() - Find out whether the kernel has no tables.
- *
- * Return: whether it has none
- */
+/* Find out whether the kernel has no tables. Returns whether it has none. */
 bool tables_missing(void);
 
-/**
- * ended_well() - Wait for a child.
- * @pid: the child
- *
- * Return: whether it exited with 0
- */
+/* Wait for a child. Returns whether it exited with 0. */
 bool ended_well(pid_t pid);
 
-/**
- * write_string() - Write a string to a file.
- * @path: the file
- * @text: the string
- *
- * Return: 0 or a negative errno
- */
+/* Write a string to a file. Returns 0 or a negative errno. */
 int write_string(const char *path, const char *text);
 
 /* A line of /proc/PID/unwind_tables. */
@@ -244,62 +166,34 @@ struct line {
 	char path[256];
 };
 
-/**
- * proc_all_lines() - Read the unwind_tables file of a process.
- * @pid: the process
- * @lines: gets the lines
- * @max: the room in it
- *
- * Return: the number of lines, or a negative errno
+/*
+ * Read the unwind_tables file of a process. Returns the number of lines, or a negative
+ * errno.
  */
 int proc_all_lines(pid_t pid, struct line *lines, int max);
 
-/**
- * proc_lines() - Read the unwind_tables file of a process, without texts that are known
- *   to have no table.
- * @pid: the process
- * @lines: gets the lines
- * @max: the room in it
- *
- * Return: the number of lines, or a negative errno
+/*
+ * Read the unwind_tables file of a process, without texts that are known to have no
+ * table. Returns the number of lines, or a negative errno.
  */
 int proc_lines(pid_t pid, struct line *lines, int max);
 
-/**
- * line_of() - Find the line of a table.
- * @lines: the lines
- * @n: how many
- * @table: its ranges
- *
- * Return: the line, or NULL
- */
+/* Find the line of a table. Returns the line, or NULL. */
 struct line *line_of(struct line *lines, int n, const struct unwind_table *table);
 
-/**
- * state_of() - What the unwind_tables file of this process says of a table.
- * @table: its ranges
- *
- * Return: the state; empty if it is not there
+/*
+ * What the unwind_tables file of this process says of a table. Returns the state; empty
+ * if it is not there.
  */
 const char *state_of(const struct unwind_table *table);
 
-/**
- * page_of() - Describe a page of a layout's text as a range of its own.
- * @layout: the layout
- * @page: which page
- *
- * Return: the description, for a registration
+/*
+ * Describe a page of a layout's text as a range of its own. Returns the description, for
+ * a registration.
  */
 struct unwind_table page_of(const struct layout *layout, int page);
 
-/**
- * batch_call() - Make the system call for several tables.
- * @operation: a PR_UNWIND_TABLES operation
- * @batch: the tables
- * @count: how many
- *
- * Return: a number of tables, or a negative errno
- */
+/* Make the system call for several tables. Returns a number of tables, or a negative errno. */
 long batch_call(unsigned long operation, struct unwind_table *batch, unsigned long count);
 
 #endif /* TABLES_H */

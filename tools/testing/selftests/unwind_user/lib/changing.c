@@ -46,8 +46,8 @@ static const char *changing_judge(const struct synth *synth, unsigned int frames
 
 const char *changing_sample(struct changing *changing)
 {
-	const char *wanted = getenv("RACE_SECONDS"), *error = NULL;
-	time_t end = time(NULL) + (wanted ? atoi(wanted) : 5);
+	time_t end = time(NULL) + wanted("RACE_SECONDS", 3);
+	const char *error = NULL;
 	struct synth *synth = changing->synth;
 	static unsigned char good[PAGE];
 	pthread_t thread;

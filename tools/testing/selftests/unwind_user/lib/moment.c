@@ -24,7 +24,6 @@ bool is_known_stack(const unsigned long *ips, unsigned long nr)
 
 int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid, int cpu)
 {
-	attr.size = sizeof(attr);
 	if (!attr.sample_period)
 		attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER;
@@ -34,34 +33,20 @@ int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t 
 	attr.exclude_callchain_kernel = 1;
 	attr.defer_callchain = 1;
 	attr.defer_output = 1;
-
-	sampler->fd = syscall(__NR_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (sampler->fd < 0)
-		return errno;
-	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
-			     MAP_SHARED, sampler->fd, 0);
-	if (sampler->page == MAP_FAILED)
-		return errno;
-	sampler->ring = (const unsigned char *)sampler->page + 4096;
-	return 0;
+	return sampler_open_on(sampler, &attr, pid, cpu);
 }
 
 int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT };
-	static const char * const at[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
-	char path[128];
-	long id = -ENOENT;
+	long id = PERF_COUNT_SW_CPU_CLOCK;
 
-	if (!event) {
+	if (event) {
+		id = event_id(event);
+	} else {
 		attr.type = PERF_TYPE_SOFTWARE;
 		attr.sample_period = 1000000;
 		attr.exclude_user = 1;
-		id = PERF_COUNT_SW_CPU_CLOCK;
-	}
-	for (unsigned int i = 0; i < 2 && id < 0; i++) {
-		snprintf(path, sizeof(path), "%s/events/%s/id", at[i], event);
-		id = read_number(path);
 	}
 	if (id < 0)
 		return -id;
@@ -71,32 +56,23 @@ int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu)
 
 int records(struct sampler *sampler, struct record *all, int max)
 {
-	unsigned long *words = sampler->words;
-	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
-	unsigned long tail = sampler->page->data_tail;
-	int n = 0;
+	/* Entries, after their number and what stands before it. */
+	const unsigned long *words = sampler->words, *ips = &words[2];
+	int n = 0, type;
 
-	while (tail < head) {
-		struct perf_event_header header;
+	while ((type = sampler_record(sampler)) != 0) {
 		struct record *record = &all[n];
-		unsigned long len, *ips;
 
-		ring_copy(sampler, tail, &header, sizeof(header));
-		len = header.size - sizeof(header);
-		if (n++ == max || len > sizeof(sampler->words))
+		if (type == PERF_RECORD_THROTTLE || type == PERF_RECORD_UNTHROTTLE)
+			continue;
+		if (n++ == max)
 			return -1;
-		ring_copy(sampler, tail + sizeof(header), words, len);
-		tail += header.size;
-
-		*record = (struct record) { .type = header.type };
-		/* entries, after their number and what stands before it */
-		ips = &words[2];
-		switch (header.type) {
+		*record = (struct record) { .type = type };
+		switch (type) {
 		case PERF_RECORD_SAMPLE:
 			record->tid = words[0] >> 32;
 			record->promised = words[1];
-			if (words[1] == 2 && ips[0] == (unsigned long)PERF_CONTEXT_USER_DEFERRED)
-				record->cookie = ips[1];
+			record->cookie = sampler_cookie(sampler);
 			/* the ABI, and the register that was asked for */
 			record->ip = ips[words[1]] ? ips[words[1] + 1] : 0;
 			break;
@@ -107,17 +83,12 @@ int records(struct sampler *sampler, struct record *all, int max)
 			record->frames = words[1];
 			for (unsigned long i = 0; i < words[1] && i < MAX_FRAMES; i++)
 				record->ips[i] = ips[i];
-			record->tid = words[len / sizeof(*words) - 1] >> 32;
-			break;
-		case PERF_RECORD_THROTTLE:
-		case PERF_RECORD_UNTHROTTLE:
-			n--;
+			record->tid = words[sampler->nr - 1] >> 32;
 			break;
 		default:
 			return -1;
 		}
 	}
-	__atomic_store_n(&sampler->page->data_tail, head, __ATOMIC_RELEASE);
 	return n;
 }
 

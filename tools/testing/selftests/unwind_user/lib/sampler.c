@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -10,11 +11,11 @@
 #include "kselftest.h"
 #include "sampler.h"
 
-void chain_set_end(struct chain *chain, unsigned short misc)
+long wanted(const char *name, long usual)
 {
-	chain->end = (misc & PERF_RECORD_MISC_CALLCHAIN_END_MASK) >>
-		     PERF_RECORD_MISC_CALLCHAIN_END_SHIFT;
-	chain->guessed = misc & PERF_RECORD_MISC_CALLCHAIN_GUESSED;
+	const char *value = getenv(name);
+
+	return value && atol(value) > 0 ? atol(value) : usual;
 }
 
 long read_number(const char *path)
@@ -33,27 +34,69 @@ long read_number(const char *path)
 	return atol(text);
 }
 
-long tracepoint_id(const char *name)
+unsigned long find_mapping(const char *name, unsigned long *size)
 {
-	static const char * const at[] = {
-		"/sys/kernel/tracing/events/syscalls/sys_enter_%s/id",
-		"/sys/kernel/debug/tracing/events/syscalls/sys_enter_%s/id",
-	};
-	char path[100];
-	long id = -ENOENT;
+	static char maps[64 * 1024];
+	int fd = open("/proc/self/maps", O_RDONLY);
+	unsigned long start;
+	size_t len = 0;
+	ssize_t got;
+	char *line;
 
-	for (unsigned int i = 0; i < 2 && id < 0; i++) {
-		snprintf(path, sizeof(path), at[i], name);
-		id = read_number(path);
-	}
-	return id;
+	if (fd < 0)
+		return 0;
+	while ((got = read(fd, maps + len, sizeof(maps) - 1 - len)) > 0)
+		len += got;
+	close(fd);
+	maps[len] = '\0';
+	line = strstr(maps, name);
+	if (!line)
+		return 0;
+	while (line > maps && line[-1] != '\n')
+		line--;
+	start = strtoul(line, &line, 16);
+	if (size)
+		*size = strtoul(line + 1, NULL, 16) - start;
+	return start;
 }
 
-int sampler_open_event_of(struct sampler *sampler, struct perf_event_attr *attr, int pid)
+void event_path(char path[EVENT_PATH], const char *event, const char *file)
 {
-	sampler->fd = syscall(__NR_perf_event_open, attr, pid, -1, -1, 0);
+	snprintf(path, EVENT_PATH, "/sys/kernel/tracing/events/%s/%s", event, file);
+	if (access(path, F_OK))
+		snprintf(path, EVENT_PATH, "/sys/kernel/debug/tracing/events/%s/%s", event, file);
+}
+
+long event_id(const char *event)
+{
+	char path[EVENT_PATH];
+
+	event_path(path, event, "id");
+	return read_number(path);
+}
+
+long tracepoint_id(const char *name)
+{
+	char event[64];
+
+	snprintf(event, sizeof(event), "syscalls/sys_enter_%s", name);
+	return event_id(event);
+}
+
+int perf_open(struct perf_event_attr *attr, int pid, int cpu)
+{
+	int fd;
+
+	attr->size = sizeof(*attr);
+	fd = syscall(__NR_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int sampler_open_on(struct sampler *sampler, struct perf_event_attr *attr, int pid, int cpu)
+{
+	sampler->fd = perf_open(attr, pid, cpu);
 	if (sampler->fd < 0)
-		return errno;
+		return -sampler->fd;
 	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
 			     MAP_SHARED, sampler->fd, 0);
 	if (sampler->page == MAP_FAILED) {
@@ -68,7 +111,7 @@ int sampler_open_event_of(struct sampler *sampler, struct perf_event_attr *attr,
 
 int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr)
 {
-	return sampler_open_event_of(sampler, attr, 0);
+	return sampler_open_on(sampler, attr, 0, -1);
 }
 
 void sampler_close(struct sampler *sampler)
@@ -79,12 +122,11 @@ void sampler_close(struct sampler *sampler)
 
 int sampler_open_stacks_of(struct sampler *sampler, struct perf_event_attr attr, int pid)
 {
-	attr.size = sizeof(attr);
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
 	attr.exclude_callchain_kernel = 1;
 	attr.defer_callchain = 1;
 	attr.defer_output = 1;
-	return sampler_open_event_of(sampler, &attr, pid);
+	return sampler_open_on(sampler, &attr, pid, -1);
 }
 
 int sampler_open_stacks(struct sampler *sampler, struct perf_event_attr attr)
@@ -125,7 +167,8 @@ int sampler_open_clock(struct sampler *sampler, unsigned long period)
 	return sampler_open_stacks(sampler, attr);
 }
 
-void ring_copy(const struct sampler *sampler, unsigned long from, void *to, unsigned long len)
+/* Copy out of the ring, around its end. */
+static void ring_copy(const struct sampler *sampler, unsigned long from, void *to, size_t len)
 {
 	unsigned char *bytes = to;
 
@@ -138,125 +181,120 @@ int sampler_record(struct sampler *sampler)
 	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
 	unsigned long tail = sampler->page->data_tail;
 	struct perf_event_header header;
+	bool fits;
 
 	if (tail == head)
 		return 0;
 	ring_copy(sampler, tail, &header, sizeof(header));
-	if (header.size > sizeof(sampler->words))
-		return -1;
-	ring_copy(sampler, tail + sizeof(header), sampler->words, header.size - sizeof(header));
-	__atomic_store_n(&sampler->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
+	fits = header.size <= sizeof(sampler->words);
+	if (fits)
+		ring_copy(sampler, tail + sizeof(header), sampler->words,
+			  header.size - sizeof(header));
+	__atomic_store_n(&sampler->page->data_tail, fits ? tail + header.size : head,
+			 __ATOMIC_RELEASE);
 	sampler->misc = header.misc;
-	return header.type;
+	sampler->nr = (header.size - sizeof(header)) / sizeof(sampler->words[0]);
+	return fits ? header.type : -1;
+}
+
+unsigned long sampler_cookie(const struct sampler *sampler)
+{
+	/* A word, the number of entries, and those. */
+	unsigned long nr = sampler->words[1];
+
+	if (nr < 2 || sampler->words[nr] != (unsigned long)PERF_CONTEXT_USER_DEFERRED)
+		return 0;
+	return sampler->words[nr + 1];
+}
+
+void sampler_stack(const struct sampler *sampler, struct chain *chain)
+{
+	/* The cookie, the number of entries, and those. */
+	chain->nr = sampler->words[1];
+	memcpy(chain->ips, &sampler->words[2], chain->nr * sizeof(chain->ips[0]));
+	chain->end = (sampler->misc & PERF_RECORD_MISC_CALLCHAIN_END_MASK) >>
+		     PERF_RECORD_MISC_CALLCHAIN_END_SHIFT;
+	chain->guessed = sampler->misc & PERF_RECORD_MISC_CALLCHAIN_GUESSED;
 }
 
 const char *sampler_chain(struct sampler *sampler, struct chain *chain)
 {
-	unsigned long *words = sampler->words;
-	unsigned long head = __atomic_load_n(&sampler->page->data_head, __ATOMIC_ACQUIRE);
-	unsigned long tail = sampler->page->data_tail;
 	unsigned long cookie = 0;
 	const char *error = NULL;
+	int type;
 
 	chain->nr = 0;
-	while (tail < head) {
-		struct perf_event_header header;
-		unsigned long nr, *ips;
-
-		ring_copy(sampler, tail, &header, sizeof(header));
-		if (header.size > sizeof(sampler->words)) {
-			error = "record too long";
-			break;
-		}
-		ring_copy(sampler, tail + sizeof(header), words, header.size - sizeof(header));
-		tail += header.size;
-
-		switch (header.type) {
+	while ((type = sampler_record(sampler)) != 0) {
+		switch (type) {
 		case PERF_RECORD_SAMPLE:
-			/* ip, nr, entries */
-			nr = words[1];
-			ips = &words[2];
-			if (nr < 2 || ips[nr - 2] != (unsigned long)PERF_CONTEXT_USER_DEFERRED)
-				error = "sample is not deferred";
-			else if (cookie)
+			if (cookie)
 				error = "two samples";
-			else
-				cookie = ips[nr - 1];
+			cookie = sampler_cookie(sampler);
+			if (!cookie)
+				error = "sample is not deferred";
 			break;
 		case PERF_RECORD_CALLCHAIN_DEFERRED:
-			/* cookie, nr, entries */
-			nr = words[1];
-			ips = &words[2];
-			if (!cookie || words[0] != cookie)
+			if (!cookie || sampler->words[0] != cookie)
 				error = "stack of another sample";
 			else if (chain->nr)
 				error = "two stacks";
-			if (error)
-				break;
-			for (unsigned long i = 0; i < nr; i++)
-				chain->ips[chain->nr++] = ips[i];
-			chain_set_end(chain, header.misc);
+			else if (!error)
+				sampler_stack(sampler, chain);
 			break;
 		case PERF_RECORD_LOST:
 			error = "lost records";
 			break;
+		case -1:
+			error = "record too long";
+			break;
 		}
 	}
-	__atomic_store_n(&sampler->page->data_tail, head, __ATOMIC_RELEASE);
-	if (!error && !chain->nr)
-		error = "no stack";
-	return error;
+	return error ?: chain->nr ? NULL : "no stack";
 }
 
 int sampler_each(struct sampler *sampler, struct chain *chain,
 		 bool (*look)(const struct chain *chain, const void *arg), const void *arg)
 {
-	unsigned long *words = sampler->words;
 	unsigned long cookie = 0, taken = 0;
 	int samples = 0, good = 0, type;
 
 	while (good >= 0 && (type = sampler_record(sampler)) != 0) {
-		unsigned long nr = words[1];
+		unsigned long seen;
 
 		switch (type) {
 		case PERF_RECORD_SAMPLE:
-			if (!nr)
+			seen = sampler_cookie(sampler);
+			/* One between two kernel entries has no stack. */
+			if (!sampler->words[1])
 				break;
-			if (nr < 2 || words[nr] != (unsigned long)PERF_CONTEXT_USER_DEFERRED) {
-				ksft_print_msg("sample that is not deferred\n");
-				good = -1;
-				break;
-			}
 			/* One on the way back, when the stack had been taken. */
-			if (words[nr + 1] == taken) {
+			if (seen && seen == taken) {
 				good++;
 				break;
 			}
 			/* Several may share a stack: those before the task is back. */
-			if (samples && words[nr + 1] != cookie) {
-				ksft_print_msg("sample without a stack\n");
+			if (!seen || (samples && seen != cookie)) {
+				ksft_print_msg("sample that is not deferred, or without a stack\n");
 				good = -1;
 				break;
 			}
-			cookie = words[nr + 1];
+			cookie = seen;
 			samples++;
 			break;
 		case PERF_RECORD_CALLCHAIN_DEFERRED:
-			chain->nr = nr;
-			memcpy(chain->ips, &words[2], nr * sizeof(words[0]));
-			chain_set_end(chain, sampler->misc);
-			if (!samples || words[0] != cookie) {
+			if (!samples || sampler->words[0] != cookie) {
 				ksft_print_msg("stack without a sample\n");
 				good = -1;
 				break;
 			}
+			sampler_stack(sampler, chain);
 			taken = cookie;
 			good = look(chain, arg) ? good + samples : -1;
 			samples = 0;
 			break;
 		case PERF_RECORD_LOST:
 			/* id, number */
-			ksft_print_msg("%lu records lost\n", words[1]);
+			ksft_print_msg("%lu records lost\n", sampler->words[1]);
 			good = -1;
 			break;
 		case -1:

@@ -142,20 +142,30 @@ void act_enumerate(void)
 	see_count(tables_count());
 }
 
-/* Remove all that there is, whoever registered it. */
-void unregister_all(void)
+/* Remove all that is registered; what the kernel has found is not. Returns how many are left. */
+long unregister_all(void)
 {
 	struct unwind_table all[64];
-	long nr;
+	long nr, removed, left;
 
 	do {
+		removed = 0;
+		left = 0;
 		nr = tables_list(all, ARRAY_SIZE(all));
 		for (long i = 0; i < nr && i < (long)ARRAY_SIZE(all); i++) {
+			bool done;
+
+			if (all[i].origin == UNWIND_TABLE_BY_DISCOVERY)
+				continue;
 			all[i].state = 0;
 			all[i].origin = 0;
-			count(UNREGISTER, !do_unregister(&all[i]));
+			done = !do_unregister(&all[i]);
+			count(UNREGISTER, done);
+			removed += done;
+			left += !done;
 		}
-	} while (nr > (long)ARRAY_SIZE(all));
+	} while (removed && nr > (long)ARRAY_SIZE(all));
+	return left;
 }
 
 /* The registry is made empty, and gets a few, again and again. */

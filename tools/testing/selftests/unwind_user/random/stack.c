@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Operations at random: tables' contents, stacks, and samples. */
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "random.h"
+#include "uffd.h"
 
 static struct rule any_rule(void)
 {
@@ -264,31 +264,30 @@ static void *walk_late(void *page)
  */
 void act_late(void)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	int fd = uffd_open(0);
 	bool rights = fd >= 0, waited = false, walker = false;
 	enum part part = below(2) ? TABLES : STACK;
 	unsigned long nr = 1 + below(PAGES);
 	struct pollfd event = { .events = POLLIN };
 	struct uffd_msg message;
+	struct uffdio_range range;
 	pthread_t thread;
 
 	if (!rights)
-		fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+		fd = uffd_open(UFFD_USER_MODE_ONLY);
 	if (fd < 0)
 		return;
 	event.fd = fd;
-	missing.range = (struct uffdio_range){
+	range = (struct uffdio_range){
 		.start = (unsigned long)part_page(part, below(PAGES - nr + 1)), .len = nr * PAGE,
 	};
 	/* Of zeros, and none there yet. */
-	if (mmap((void *)missing.range.start, missing.range.len, PROT_READ | PROT_WRITE,
+	if (mmap((void *)range.start, range.len, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED &&
-	    !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &missing)) {
+	    !uffd_missing(fd, (void *)range.start, range.len)) {
 		if (part == STACK)
 			walker = !pthread_create(&thread, NULL, walk_late,
-						 (void *)missing.range.start);
+						 (void *)range.start);
 		/* A thread that is slow to start is waited for, but not one that has ended. */
 		for (int i = 0; i < 20 && !poll(&event, 1, 100); i++) {
 			if (walker)
@@ -300,7 +299,7 @@ void act_late(void)
 			waited = true;
 			pause_a_while(10000);
 		}
-		ioctl(fd, UFFDIO_UNREGISTER, &missing.range);
+		ioctl(fd, UFFDIO_UNREGISTER, &range);
 	}
 	close(fd);
 	if (walker)

@@ -5,10 +5,13 @@
 #ifndef CHAIN_H
 #define CHAIN_H
 
-/* Calls a scenario; what called this is in chain_call_caller then. */
+/* Call a scenario, whose stack ends there, or goes on to the program's start. */
 void chain_call(void (*chain)(int depth), int depth);
-extern unsigned long chain_call_caller;
-extern const char start_return[], chain_call_return[];
+void chain_call_on(void (*chain)(int depth), int depth);
+extern const char chain_call_return[], chain_call_on_return[], start_return[];
+
+/* Of the linker: the program's file, and what of it is text. */
+extern const char __ehdr_start[], __executable_start[], etext[];
 
 /* A function in assembly. */
 struct chain_function {

@@ -5,25 +5,15 @@
 #ifndef COMPAT_CALLS_H
 #define COMPAT_CALLS_H
 
-/**
- * touch_in_32_bits() - Run code of 32 bits, which touches a page.
- * @code: the code
- * @stack: its stack, with two words for the way back
- *
- * All that it uses is below 4 GiB.
+/*
+ * Run code of 32 bits, which touches a page. All that it uses is below 4 GiB. @stack:
+ * its stack, with two words for the way back.
  */
 void touch_in_32_bits(unsigned int code, unsigned int stack);
 
-/**
- * int80() - Make a system call as programs of 32 bits do.
- * @number: the number that it has there
- * @a: its first argument
- * @b: its second argument
- * @c: its third argument
- * @d: its fourth argument
- * @e: its fifth argument
- *
- * Return: its result
+/*
+ * Make a system call as programs of 32 bits do. @number: the number that it has there.
+ * Returns its result.
  */
 int int80(int number, int a, int b, int c, int d, int e);
 

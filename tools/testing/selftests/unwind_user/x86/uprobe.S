@@ -266,3 +266,5 @@ jumper_sp:
 	.quad	0
 return_to_sp:
 	.quad	0
+
+	.section .note.GNU-stack, "", @progbits

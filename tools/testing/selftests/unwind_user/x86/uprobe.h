@@ -43,7 +43,4 @@ void return_to_handler(int number);
 void interrupted(int depth);
 extern const char interrupted_ud2[], interrupted_behind[];
 
-/* Of the linker: the program's file, and what of it is text. */
-extern const char __ehdr_start[], __executable_start[], etext[];
-
 #endif /* UPROBE_H */

@@ -3,6 +3,7 @@
 //! Lookups in `.eh_frame`.
 
 mod hostile;
+mod index;
 mod program;
 mod vectors;
 

@@ -189,7 +189,8 @@ fn expected<A: Abi>(section: &Section<'_>, row: &Row, tracked: u32) -> Option<Ru
     if ra == Value::Unchanged && !A::LINK_REGISTER {
         return None;
     }
-    let fp = saved::<A>(section, row, tracked)?;
+    // A rule does not need it.
+    let fp = saved::<A>(section, row, tracked).unwrap_or(Value::Unknown);
     let signed = A::SIGNED_RA
         && row.register(gimli::AArch64::RA_SIGN_STATE) == Some(RegisterRule::Constant(1));
     let rule = Rule::frame(cfa, ra, fp)?;

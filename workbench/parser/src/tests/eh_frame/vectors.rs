@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::super::unreliable::fault_at_each_read;
 use super::super::vectors::{all_differ, changed};
-use super::{ENOUGH, after, lookup};
+use super::{ENOUGH, after, lookup, place};
 use crate::memory::Memory;
 use crate::parse::Unsupported;
 use crate::parse::eh_frame::Reason;
@@ -85,6 +85,29 @@ fn every_reason() {
     for cause in Unsupported::ALL {
         assert!(causes.contains(&(*cause as u8)), "no vector for {cause:?}");
     }
+}
+
+/// What is wrong with the index concerns the whole table, anything else one function.
+#[test]
+fn reasons_of_the_index() {
+    let mut seen = [0; 2];
+
+    changed(EH_FRAME_TABLES, |table, vector, bytes, _| {
+        let Err(Error::Malformed(malformed)) = vector.expected.result() else {
+            return;
+        };
+        let start = place(table) as usize;
+        let byte = |at: usize| usize::from(bytes.get(start + at).copied().unwrap_or(0));
+        // No table here has more than 255 functions.
+        let count = byte(8) + byte(11);
+        let end = start + 12 + count * if byte(3) == 0x3c { 16 } else { 8 };
+        let at = malformed.offset as usize;
+        let in_index = (start..end).contains(&at) || bytes.len() < start + 12;
+
+        assert_eq!(malformed.reason.is_of_table(), in_index, "{}", vector.name);
+        seen[usize::from(in_index)] += 1;
+    });
+    assert!(seen.iter().all(|seen| *seen > 20), "{seen:?}");
 }
 
 #[test]

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Deferred unwinding as its users in the kernel see it: which tasks may request a stack,
+ * what becomes of a cancelled work, and what is not waited for.
+ *
+ * The tests make threads as programs have them, which stay in the kernel.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/panic.h>
+#include <linux/processor.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
+#include <linux/tracepoint.h>
+#include <linux/unwind_deferred.h>
+#include <trace/events/kmem.h>
+
+/* A thread, what it does, and what comes of it. */
+struct requester {
+	int (*act)(struct requester *user);
+	/* Its instruction pointer. The stack pointer is in no mapping. */
+	unsigned long ip;
+	struct completion done;
+
+	/* What it has requested, and got. */
+	struct unwind_work work;
+	int ret;
+	u64 cookie;
+	unsigned long mask;
+
+	/* What its callback has got. */
+	unsigned int calls;
+	unsigned int nr;
+	unsigned long first;
+	u64 called_cookie;
+	bool may_fault;
+
+	/* Memory that its last walk has allocated. */
+	struct task_struct *watched;
+	unsigned int allocations;
+	unsigned int waits;
+};
+
+static void callback(struct unwind_work *work, struct unwind_stacktrace *trace, u64 cookie)
+{
+	struct requester *user = container_of(work, struct requester, work);
+
+	user->calls++;
+	user->nr = trace->nr;
+	user->first = trace->nr ? trace->entries[0] : 0;
+	user->called_cookie = cookie;
+	user->may_fault = !pagefault_disabled();
+}
+
+/* Registers as those of a program; it never gets there. */
+static int user_thread(void *arg)
+{
+	struct requester *user = arg;
+
+	start_thread(task_pt_regs(current), user->ip, 0);
+	user->act(user);
+	/* Whatever is pending uses @user, which is gone soon. */
+	unwind_deferred_close();
+	complete(&user->done);
+	do_exit(0);
+}
+
+static void request(struct requester *user)
+{
+	user->ret = unwind_deferred_request(&user->work, &user->cookie);
+	user->mask = atomic_long_read(&current->unwind_info.unwind_mask);
+}
+
+static struct requester *make_user(struct kunit *test, int (*act)(struct requester *user))
+{
+	struct requester *user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	user->act = act;
+	/* The current task gets an address space by this, which the thread shares. */
+	user->ip = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_EXEC,
+				 MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_NE(test, user->ip, 0);
+	init_completion(&user->done);
+	KUNIT_ASSERT_EQ(test, unwind_deferred_init(&user->work, callback), 0);
+	return user;
+}
+
+static void start(struct kunit *test, struct requester *user)
+{
+	KUNIT_ASSERT_GT(test, user_mode_thread(user_thread, user, SIGCHLD), 0);
+}
+
+static void run(struct kunit *test, struct requester *user)
+{
+	start(test, user);
+	wait_for_completion(&user->done);
+}
+
+/* A stack of a frame, which is that of the request. */
+static void expect_stack(struct kunit *test, const struct requester *user)
+{
+	KUNIT_EXPECT_EQ(test, user->ret, 0);
+	KUNIT_EXPECT_NE(test, user->cookie, 0);
+	KUNIT_EXPECT_EQ(test, user->calls, 1);
+	KUNIT_EXPECT_EQ(test, user->nr, 1);
+	KUNIT_EXPECT_EQ(test, user->first, user->ip);
+	KUNIT_EXPECT_EQ(test, user->called_cookie, user->cookie);
+}
+
+static int request_and_flush(struct requester *user)
+{
+	request(user);
+	unwind_deferred_flush();
+	return 0;
+}
+
+static void user_task(struct kunit *test)
+{
+	struct requester *user = make_user(test, request_and_flush);
+
+	run(test, user);
+	unwind_deferred_cancel(&user->work);
+	expect_stack(test, user);
+	KUNIT_EXPECT_TRUE(test, user->may_fault);
+}
+
+/* --- Threads that work for io_uring and vhost --- */
+
+static int worker_thread(void *arg)
+{
+	struct unwind_stacktrace trace = {};
+	struct requester *user = arg;
+
+	request(user);
+	unwind_user_faultable(&trace);
+	user->nr = trace.nr;
+	unwind_deferred_close();
+	complete(&user->done);
+	do_exit(0);
+}
+
+static int start_worker(struct requester *user)
+{
+	struct task_struct *worker = create_io_thread(worker_thread, user, NUMA_NO_NODE);
+
+	if (IS_ERR(worker))
+		return PTR_ERR(worker);
+	wake_up_new_task(worker);
+	wait_for_completion(&user->done);
+	return 0;
+}
+
+static void worker_of_a_task(struct kunit *test)
+{
+	struct requester *user = make_user(test, start_worker);
+
+	user->ret = 1;
+	run(test, user);
+	unwind_deferred_cancel(&user->work);
+	KUNIT_EXPECT_EQ(test, user->ret, -EINVAL);
+	KUNIT_EXPECT_EQ(test, user->cookie, 0);
+	KUNIT_EXPECT_EQ(test, user->mask, 0);
+	KUNIT_EXPECT_EQ(test, user->nr, 0);
+	KUNIT_EXPECT_EQ(test, user->calls, 0);
+}
+
+static void thread_of_the_kernel(struct kunit *test)
+{
+	struct requester *user = make_user(test, NULL);
+
+	request(user);
+	unwind_deferred_cancel(&user->work);
+	KUNIT_EXPECT_EQ(test, user->ret, -EINVAL);
+	KUNIT_EXPECT_EQ(test, user->mask, 0);
+}
+
+/* --- Cancelled works --- */
+
+/* An event may come while its work is cancelled: that is not worth a warning. */
+static void cancelled_work(struct kunit *test)
+{
+	struct requester *user = make_user(test, request_and_flush);
+	bool warned = test_taint(TAINT_WARN);
+
+	unwind_deferred_cancel(&user->work);
+	run(test, user);
+	KUNIT_EXPECT_EQ(test, user->ret, -EINVAL);
+	KUNIT_EXPECT_EQ(test, user->cookie, 0);
+	KUNIT_EXPECT_EQ(test, user->mask, 0);
+	KUNIT_EXPECT_EQ(test, user->calls, 0);
+	KUNIT_EXPECT_EQ(test, test_taint(TAINT_WARN), warned);
+}
+
+/* --- A stack that is taken at once --- */
+
+static void watch(struct requester *user, gfp_t flags)
+{
+	if (current != READ_ONCE(user->watched))
+		return;
+	user->allocations++;
+	user->waits += gfpflags_allow_blocking(flags);
+}
+
+static void watch_kmalloc(void *user, unsigned long call_site, const void *ptr, size_t asked,
+			  size_t size, gfp_t flags, int node)
+{
+	watch(user, flags);
+}
+
+static void watch_cache(void *user, unsigned long call_site, const void *ptr,
+			struct kmem_cache *cache, gfp_t flags, int node)
+{
+	watch(user, flags);
+}
+
+static int request_and_close(struct requester *user)
+{
+	request(user);
+	WRITE_ONCE(user->watched, current);
+	unwind_deferred_close();
+	WRITE_ONCE(user->watched, NULL);
+	return 0;
+}
+
+/* Neither the walk nor the callback waits for user memory, and no allocation for any. */
+static void closed_without_waiting(struct kunit *test)
+{
+	struct requester *user = make_user(test, request_and_close);
+
+	KUNIT_ASSERT_EQ(test, register_trace_kmalloc(watch_kmalloc, user), 0);
+	KUNIT_ASSERT_EQ(test, register_trace_kmem_cache_alloc(watch_cache, user), 0);
+	run(test, user);
+	unregister_trace_kmem_cache_alloc(watch_cache, user);
+	unregister_trace_kmalloc(watch_kmalloc, user);
+	tracepoint_synchronize_unregister();
+	unwind_deferred_cancel(&user->work);
+
+	expect_stack(test, user);
+	KUNIT_EXPECT_FALSE(test, user->may_fault);
+	KUNIT_EXPECT_GT(test, user->allocations, 0);
+	KUNIT_EXPECT_EQ(test, user->waits, 0);
+}
+
+/* Nor for a task that holds the mmap lock. */
+static void closed_while_mappings_change(struct kunit *test)
+{
+	struct requester *user = make_user(test, request_and_close);
+	unsigned long left;
+
+	mmap_write_lock(current->mm);
+	start(test, user);
+	left = wait_for_completion_timeout(&user->done, 10 * HZ);
+	mmap_write_unlock(current->mm);
+	KUNIT_EXPECT_NE(test, left, 0);
+	if (!left)
+		wait_for_completion(&user->done);
+	unwind_deferred_cancel(&user->work);
+	expect_stack(test, user);
+}
+
+static struct kunit_case tests[] = {
+	KUNIT_CASE(user_task),
+	KUNIT_CASE(worker_of_a_task),
+	KUNIT_CASE(thread_of_the_kernel),
+	KUNIT_CASE(cancelled_work),
+	KUNIT_CASE(closed_without_waiting),
+	KUNIT_CASE(closed_while_mappings_change),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "unwind_deferred",
+	.test_cases = tests,
+};
+
+kunit_test_suite(suite);
