@@ -39,7 +39,7 @@ static __attribute__((noinline)) unsigned long cost(struct sampler *sampler, voi
 			exit(1);
 		}
 		start = now();
-		chain_call(chain, depth);
+		chain_call_on(chain, depth);
 		taken = now() - start;
 		if (taken < best)
 			best = taken;
@@ -55,7 +55,7 @@ static __attribute__((noinline)) unsigned int frames(struct sampler *sampler, vo
 	struct chain stack;
 	const char *wrong;
 
-	chain_call(chain, depth);
+	chain_call_on(chain, depth);
 	wrong = sampler_chain(sampler, &stack);
 	if (!wrong && stack.nr >= depth + 4)
 		return stack.nr;

@@ -206,13 +206,14 @@ static const char *round_fork(struct worker *worker)
 }
 
 /*
- * Stacks that go from the calm text into the hot one, which needs not be there
- * for that.
+ * Stacks that go from the calm text into the hot one, but for its last page: while that
+ * is no text, its addresses are no callers.
  */
 static const char *round_sample(struct worker *worker)
 {
 	static __thread struct chain chain;
-	unsigned long caller = any_range(worker)->text_start + 4;
+	unsigned int page = rand_r(&worker->seed) % (PART_PAGES - 1);
+	unsigned long caller = race.ranges[page].text_start + 4;
 	const char *error;
 
 	if (!worker->sampler.page && sampler_open(&worker->sampler)) {
