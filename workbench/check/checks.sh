@@ -5,13 +5,13 @@
 
 # What is in the kernel: all but the rest.
 mapfile -t KERNEL_FILES < <(cd "$TOP" && git ls-files -co --exclude-standard | cut -d / -f 1 | sort -u |
-	grep -vxE 'workbench|README\.md|Makefile|\.ci|\.gitignore|COPYING')
+	grep -vxE 'workbench|results|README\.md|Makefile|\.ci|\.gitignore|COPYING')
 # The parser, and what the crates here are made of.
 CRATES=(kernel/unwind/tables include/linux tools/unwind-tables tools/unwind-jit workbench/cargo workbench/sources.sh
 	workbench/versions ':!*.1' ':!*.3')
 CRATES+=(workbench/{parser,readers,fuzz,corpus,demo} workbench/Cargo.toml workbench/Cargo.lock)
 # What guests are run by.
-GUEST=(workbench/{vm,rootfs,config,perf,lib.sh,versions,sources.sh} workbench/check/judge)
+GUEST=(workbench/{vm,rootfs,config,perf,walks,libraries,demo,lib.sh,versions,sources.sh})
 
 # What is ready is not built again in this run.
 is_ready() { export UNWIND_READY="${UNWIND_READY-}:$1:"; }
@@ -166,9 +166,9 @@ part_vm() {
 	cases
 	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
-	unless_passed "LuaJIT" "$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/luajit workbench/walks)" luajit
+	unless_passed "LuaJIT" "$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/luajit)" luajit
 	unless_passed "a loader that registers: musl" \
-		"$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/loaders workbench/walks)" loaders musl
+		"$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/loaders)" loaders musl
 	walks 60
 }
 
@@ -436,9 +436,9 @@ part_long() {
 	long "all files of a system" long_files workbench
 	long "Debian package" check "unwind-tables: Debian package" enter "$WORKBENCH/package/build" workbench/package
 	long "fuzzing ${FUZZ_SECONDS:=180} s" check "fuzzing" "$WORKBENCH/fuzz/run" "$FUZZ_SECONDS" workbench
-	long "every commit" check "every commit builds" inside every_commit_builds workbench/series
+	long "every commit" check "every commit builds" inside every_commit_builds workbench/series workbench/tree
 	long "every commit, i386 and arm64" \
-		check "every commit's files build for i386 and arm64" inside every_commit_builds_elsewhere workbench/series
+		check "every commit's files build for i386 and arm64" inside every_commit_builds_elsewhere workbench/series workbench/tree
 	# Which kernel is the newest changes, too.
 	long "other kernels, week $(date +%G-%V)${BASE:+: $BASE}" part_base workbench/bases workbench/series workbench/tree
 	long "costs, also of the base" long_costs workbench/measure
@@ -450,7 +450,7 @@ part_long() {
 	long "programs and gdb" walks 550 workbench
 	long "libraries" libraries 100 workbench
 	long "loaders" long_loaders workbench/loaders workbench/walks
-	long "unwind-register" registrar workbench/registrar workbench/walks
+	long "unwind-register" registrar workbench/registrar workbench/loaders
 	long "the base's own warning" long_base_debug
 	long "KASAN, lockdep and kmemleak" long_debug
 	long "KCSAN" long_kcsan
