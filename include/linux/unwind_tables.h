@@ -150,7 +150,7 @@ int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *obj
 int unwind_tables_find_headers(unsigned long ip, const struct unwind_tables_object *object,
 			       u64 offset, u64 len, unsigned long *start);
 int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_part *part);
-int unwind_tables_find_records(unsigned long ip, unsigned long addr,
+int unwind_tables_find_records(unsigned long ip, unsigned long header, unsigned long addr,
 			       struct unwind_tables_part *part);
 int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
 			      const struct unwind_tables_part *parts, unsigned int nr);

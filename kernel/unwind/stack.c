@@ -149,11 +149,18 @@ noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned lo
 	       unwind_user_use_mapping(state, addr, unwind_user_use_text) > 0;
 }
 
-/* Whether it is certain that an address is not in text. */
+/* A device may have code, too; nobody reads it here. */
+static bool unwind_user_is_executable(struct unwind_user_state *state,
+				      const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_EXEC;
+}
+
+/* Whether it is certain that there is no code at an address. */
 bool unwind_user_is_no_text(struct unwind_user_state *state, unsigned long addr)
 {
 	return !(addr >= state->text_start && addr < state->text_end) &&
-	       !unwind_user_use_mapping(state, addr, unwind_user_use_text);
+	       !unwind_user_use_mapping(state, addr, unwind_user_is_executable);
 }
 
 /* The same for an address that is only a guess; the bounds may be of other text. */

@@ -284,18 +284,35 @@ unlock:
 	return ret;
 }
 
+/* Whether no device is in a range, which has few mappings. */
+static bool has_no_device(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	unsigned int most = MAPPINGS_MOST;
+	struct vm_area_struct *vma;
+
+	for_each_vma_range(vmi, vma, end) {
+		if (!most-- || !is_memory(vma))
+			return false;
+	}
+	return true;
+}
+
 /**
  * unwind_tables_find_records - Find where another part of a file is mapped
- * @ip:	  An address in the current process, with text of the file
- * @addr: An address in that part
- * @part: Where to put all of the segment that @addr is in
+ * @ip:	    An address in the current process, with text of the file
+ * @header: Where the index is, which leads to that part
+ * @addr:   An address in that part
+ * @part:   Where to put all of the segment that @addr is in
+ *
+ * Lookups may read what is between the index and that part, too.
  *
  * Context: Process context, takes the mmap lock.
- * Return: 0; -ENODATA if @addr is in no readable memory of the file; -EINTR if the
- *	   task is being killed; -EAGAIN if it would have to wait for the lock, and
- *	   must not.
+ * Return: 0; -ENODATA if @addr is in no readable memory of the file, or a device or
+ *	   too much is between that and the index; -EINTR if the task is being killed;
+ *	   -EAGAIN if it would have to wait for the lock, and must not.
  */
-int unwind_tables_find_records(unsigned long ip, unsigned long addr,
+int unwind_tables_find_records(unsigned long ip, unsigned long header, unsigned long addr,
 			       struct unwind_tables_part *part)
 {
 	struct mm_struct *mm = current->mm;
@@ -310,7 +327,8 @@ int unwind_tables_find_records(unsigned long ip, unsigned long addr,
 	vma = vma_lookup(mm, addr);
 	if (!text || !text->vm_file || !vma || !vma->vm_file ||
 	    file_inode(text->vm_file) != file_inode(vma->vm_file) ||
-	    !(vma->vm_flags & VM_READ) || !is_memory(vma))
+	    !(vma->vm_flags & VM_READ) ||
+	    !has_no_device(mm, min(header, addr), max(header, addr) + 1))
 		goto unlock;
 
 	part->start = vma->vm_start;

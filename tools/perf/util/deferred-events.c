@@ -62,7 +62,14 @@ static void deferred_events__drop(const struct deferred_events *des, union perf_
 static u64 deferred_events__event_size(const struct deferred_events *des,
 				       const struct deferred_event *de)
 {
-	return sizeof(*de) + (des->copy ? de->event->header.size : 0);
+	u64 size = sizeof(*de);
+
+	if (des->copy) {
+		size += de->event->header.size;
+		if (de->callchain)
+			size += de->callchain->header.size;
+	}
+	return size;
 }
 
 static void deferred_event__delete(struct deferred_events *des, struct deferred_event *de)
@@ -117,7 +124,9 @@ static int deferred_event__end_wait(struct deferred_events *des, struct deferred
 	list_del_init(&de->waiting);
 	de->thread = NULL;
 	if (callchain) {
+		des->size -= deferred_events__event_size(des, de);
 		de->callchain = deferred_events__keep(des, callchain);
+		des->size += deferred_events__event_size(des, de);
 		if (!de->callchain)
 			return -ENOMEM;
 	}
@@ -289,13 +298,17 @@ int deferred_events__add(struct deferred_events *des, union perf_event *event,
 	bool queued;
 	int ret = 0;
 
-	if (waits || event->header.type == PERF_RECORD_CALLCHAIN_DEFERRED) {
+	if (waits) {
 		dt = deferred_events__findnew_thread(des, sample->tid);
 		if (!dt)
 			return -ENOMEM;
+	} else if (event->header.type == PERF_RECORD_CALLCHAIN_DEFERRED) {
+		/* Without the thread, no sample wants it. */
+		dt = deferred_events__find_thread(des, sample->tid);
 	} else if (event->header.type == PERF_RECORD_EXIT) {
 		dt = deferred_events__find_thread(des, event->fork.tid);
-	} else if (des->per_thread) {
+	} else if (des->per_thread && event->header.type != PERF_RECORD_FORK) {
+		/* The events of a new thread do not wait, so it has to be known. */
 		dt = deferred_events__find_thread(des, sample->tid);
 	}
 	if (des->per_thread) {
@@ -312,10 +325,10 @@ int deferred_events__add(struct deferred_events *des, union perf_event *event,
 		if (waits)
 			ret = deferred_thread__add(des, dt, de, sample->deferred_cookie);
 	}
-	if (!ret && event->header.type == PERF_RECORD_CALLCHAIN_DEFERRED)
+	if (!ret && event->header.type == PERF_RECORD_CALLCHAIN_DEFERRED && dt)
 		ret = deferred_thread__match(des, dt, event);
 	if (event->header.type == PERF_RECORD_EXIT && dt) {
-		if (list_empty(&dt->waiting)) {
+		if (list_empty(&dt->waiting) && list_empty(&dt->queue)) {
 			hashmap__delete(des->threads, event->fork.tid, NULL, NULL);
 			deferred_thread__delete(des, dt);
 			/* With the queue of the thread, which is empty. */

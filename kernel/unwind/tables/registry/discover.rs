@@ -171,15 +171,25 @@ impl Registry {
         budget: &mut Budget,
     ) -> Result<Option<Section>, Error> {
         let described = describe(pc, attempt, walk, budget)?;
+        let absent = described.is_err();
         let object = &attempt.object;
+        // Each try would copy as much of a shared set before there is no memory: one is enough.
+        if walk.lacks_memory() {
+            return Err(Error::Fault);
+        }
         let stored = match described {
             Ok(discovered) => self.store(&discovered, object.most as usize, unmaps),
-            Err(absence) => return self.store_absence(object, absence, unmaps),
+            Err(absence) => self.store_absence(object, absence, unmaps),
         };
 
         match stored {
             Ok(section) => Ok(Some(section)),
             Err(error) if has_changed(error) => Ok(None),
+            Err(error) if error == ENOMEM => {
+                walk.set_lacks_memory();
+                Err(Error::Fault)
+            }
+            Err(_) if absent => Err(Error::NotFound),
             Err(_) => Err(Error::Fault),
         }
     }
@@ -198,16 +208,15 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] if there is no room to remember it: it is so all the same.
+    /// As [`store`](Self::store). It has no table all the same.
     #[inline(never)]
     fn store_absence(
         &self,
         object: &bindings::unwind_tables_object,
         absence: Absence,
         unmaps: u64,
-    ) -> Result<Option<Section>, Error> {
-        let section =
-            Section::absent(object.start, object.end, absence).map_err(|_| Error::NotFound)?;
+    ) -> Result<Section> {
+        let section = Section::absent(object.start, object.end, absence)?;
         let store = |section| {
             // A program may have any number of such texts: what is not stored costs no memory.
             if !self.has_room(&section, MOST_ABSENT) {
@@ -223,10 +232,11 @@ impl Registry {
         };
 
         // Those beside it may be no text any more.
-        match store(self.joined(section)).or_else(|_| store(section)) {
-            Ok(section) => Ok(Some(section)),
-            Err(error) if has_changed(error) => Ok(None),
-            Err(_) => Err(Error::NotFound),
+        match store(self.joined(section)) {
+            // Nor is there memory for the text alone.
+            Err(error) if error == ENOMEM => Err(error),
+            Err(_) => store(section),
+            stored => stored,
         }
     }
 
@@ -565,7 +575,7 @@ fn find_records(
     let mut part = bindings::unwind_tables_part::default();
 
     // SAFETY: It changes `part`, and nothing else.
-    match unsafe { bindings::unwind_tables_find_records(pc, records, &mut part) } {
+    match unsafe { bindings::unwind_tables_find_records(pc, header, records, &mut part) } {
         0 => {}
         errno if errno == ENODATA.to_errno() => return alone,
         _ => return Err(Error::Fault),

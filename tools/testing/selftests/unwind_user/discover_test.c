@@ -13,7 +13,6 @@
 
 #include "discover_fixture.h"
 
-
 /* --- Found --- */
 
 TEST_F(discover, a_table)

@@ -24,7 +24,6 @@
 #include "tables.h"
 #include "jit.h"
 
-
 /* The memory that functions are generated into. */
 #define CODE_PAGES	12
 #define CODE_SIZE	(CODE_PAGES * PAGE)
