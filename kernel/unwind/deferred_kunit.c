@@ -26,6 +26,8 @@ struct requester {
 	/* Its instruction pointer. The stack pointer is in no mapping. */
 	unsigned long ip;
 	struct completion done;
+	/* A thread that it has made is done. */
+	struct completion worker_done;
 
 	/* What it has requested, and got. */
 	struct unwind_work work;
@@ -87,6 +89,7 @@ static struct requester *make_user(struct kunit *test, int (*act)(struct request
 				 MAP_ANONYMOUS | MAP_PRIVATE, 0);
 	KUNIT_ASSERT_NE(test, user->ip, 0);
 	init_completion(&user->done);
+	init_completion(&user->worker_done);
 	KUNIT_ASSERT_EQ(test, unwind_deferred_init(&user->work, callback), 0);
 	return user;
 }
@@ -141,7 +144,7 @@ static int worker_thread(void *arg)
 	unwind_user_faultable(&trace);
 	user->nr = trace.nr;
 	unwind_deferred_close();
-	complete(&user->done);
+	complete(&user->worker_done);
 	do_exit(0);
 }
 
@@ -152,7 +155,7 @@ static int start_worker(struct requester *user)
 	if (IS_ERR(worker))
 		return PTR_ERR(worker);
 	wake_up_new_task(worker);
-	wait_for_completion(&user->done);
+	wait_for_completion(&user->worker_done);
 	return 0;
 }
 
