@@ -136,6 +136,6 @@ prepare_menhir() {
 }
 run_menhir() { menhir --no-stdlib --no-code-generation --dump grammar.mly && wc -l <grammar.automaton; }
 
-run_throw() { "$STOCK/throw" 1400; }
+run_throw() { "$STOCK/throw" 2400; }
 
 run_rust() { "$STOCK/rust" 12; }
