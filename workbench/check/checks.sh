@@ -429,6 +429,12 @@ part_long() {
 	check "the series applies to the base" "$WORKBENCH/tree/assemble" || return
 	is_ready "$TREE"
 	kernel_builds || return
+	# What finds most comes first.
+	long "without tables" long_off
+	long "the base" long_base
+	long "the base's own warning" long_base_debug
+	long "KASAN, lockdep and kmemleak" long_debug
+	long "KCSAN" long_kcsan
 	long "KUnit by its documented commands" long_kunit
 	long "HTML documentation" check "htmldocs" inside htmldocs
 	long "maple tree" check "maple tree tests outside of the kernel" inside maple_tests
@@ -443,17 +449,12 @@ part_long() {
 	long "other kernels, week $(date +%G-%V)${BASE:+: $BASE}" part_base workbench/bases workbench/series workbench/tree
 	long "costs, also of the base" long_costs workbench/measure
 	long "each byte damaged" long_damage
-	long "without tables" long_off
-	long "the base" long_base
 	long "stock programs" stock workbench/stock workbench/walks
 	long "stock programs and gdb" stock_gdb 300 workbench/stock workbench/walks
 	long "programs and gdb" walks 550 workbench
 	long "libraries" libraries 100 workbench
 	long "loaders" long_loaders workbench/loaders workbench/walks
 	long "unwind-register" registrar workbench/registrar workbench/loaders
-	long "the base's own warning" long_base_debug
-	long "KASAN, lockdep and kmemleak" long_debug
-	long "KCSAN" long_kcsan
 }
 
 # `long NAME FUNCTION [ARGUMENT...] [workbench/PATH...]`: a part that depends on the kernel, on what
