@@ -8,11 +8,11 @@
 WB     := workbench
 LOCKED := $(WB)/locked
 JOBS   ?= $(shell nproc)
-export JOBS COMMAND AGAIN
+export JOBS COMMAND AGAIN RAISE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run profile check check-quick check-host check-vm check-long check-base agree fuzz bench bench-host bench-limits \
+.PHONY: help run profile check check-quick check-host check-vm check-long check-base agree fuzz bench \
 	bench-tables bench-waits results package tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
@@ -22,7 +22,7 @@ help: ## list the targets
 	@sed -n 's/^# \([A-Z_]*\)= *\(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 # KDIR=         a kernel tree of your own to put the series on; it is only read
-# BASE=         the package whose kernel `check-base' takes (default: 7.2 and the newest)
+# BASE=         the package whose kernel `check-base' takes (default: the newest)
 # COMMAND=      the command of `profile', a line for bash
 # PROFILE_SECONDS= how long that command may take (default: 3600)
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
@@ -32,7 +32,7 @@ help: ## list the targets
 # RACE_SECONDS= how long tests provoke races, in `check' (default: 30)
 # RANDOM_SECONDS= how long tests run random operations, in `check' (default: 30)
 # AGAIN=        1: repeat also the checks that have passed with the same inputs
-# RAISE=        1: `bench-limits' also raises limits
+# RAISE=        1: `results' may raise the costs, which are the limits of `check'
 # PARTS=        the parts of `results' to measure (default: all); see workbench/results/run
 # JOBS=         the number of jobs of a build (default: one per processor)
 
@@ -57,7 +57,7 @@ check-vm: ## run the tests in a virtual machine
 check-long: ## run the tests that take hours; a second run does not repeat what passed
 	@$(LOCKED) $(WB)/check/run long
 
-check-base: ## put the series on other kernels of Debian, and run its tests there
+check-base: ## put the series on Debian's newest kernel, and run its tests there
 	@BASE="$(BASE)" $(LOCKED) $(WB)/check/run base
 
 agree: ## compare the parser with other readers of tables
@@ -72,18 +72,11 @@ bench: ## measure the cost of a stack, and of the worst stack that a program can
 bench-tables: ## measure the cost of registrations, and the cost for a program that has none
 	@$(LOCKED) $(WB)/measure/bench lifetime
 
-bench-limits: ## measure all costs, and lower the limits of `check' to them
-	@$(LOCKED) $(WB)/measure/bench --series
-	@$(LOCKED) $(WB)/measure/limits --write $(if $(RAISE),--raise)
-
 results: ## measure all that README says, and write it into results/ and README
 	@$(LOCKED) $(WB)/results/run $(PARTS)
 
 bench-waits: ## count how often stacks of stock programs wait for a page of a table, or use a table at all
 	@$(LOCKED) $(WB)/measure/waits
-
-bench-host: ## measure the cost of a lookup, by the parser and by other readers
-	@$(LOCKED) $(WB)/readers/bench
 
 package: ## make a Debian package of tools/unwind-tables, in out/packages
 	@$(LOCKED) $(WB)/rootfs/enter $(WB)/package/build
@@ -94,7 +87,7 @@ tree: ## make or update build/tree: the base kernel and the series as commits
 refresh: ## bring edits and commits in build/tree back into the repository
 	@$(LOCKED) $(WB)/tree/refresh
 
-series: ## write the series as patches for mailing, to out/series
+series: ## write each topic as patches for mailing, to out/series/TOPIC
 	@$(LOCKED) $(WB)/tree/series
 
 kernel: ## build the kernel with the series

@@ -72,17 +72,18 @@ static int tables_show_one(struct seq_file *m, const struct unwind_table_info *i
 	};
 	struct unwind_tables_seq *seq = m->private;
 	struct vm_area_struct *vma;
+	const char *name = NULL;
 
-	seq_printf(m, "%08lx-%08lx %08lx-%08lx %s %s ",
+	seq_printf(m, "%08lx-%08lx %08lx-%08lx %08lx %s %s ",
 		   info->text_start, info->text_end,
-		   info->table_start, info->table_end,
+		   info->table_start, info->table_end, info->header,
 		   formats[info->format], origins[info->origin]);
 	if (info->format == UNWIND_TABLE_ABSENT)
-		seq_printf(m, "absent:%s", info->reason_name);
+		seq_printf(m, "absent:%s", info->reason);
 	else
 		seq_puts(m, states[info->state]);
 	if (info->state == UNWIND_TABLE_DISABLED)
-		seq_printf(m, ":%s@0x%x", info->reason_name, info->reason_offset);
+		seq_printf(m, ":%s@0x%x", info->reason, info->reason_offset);
 
 	if (mmap_read_lock_killable(seq->mm))
 		return -EINTR;
@@ -90,7 +91,11 @@ static int tables_show_one(struct seq_file *m, const struct unwind_table_info *i
 	if (vma && vma->vm_file) {
 		seq_putc(m, ' ');
 		seq_path(m, file_user_path(vma->vm_file), "\n");
+	} else if (vma && vma->vm_ops && vma->vm_ops->name) {
+		name = vma->vm_ops->name(vma);
 	}
+	if (name)
+		seq_printf(m, " %s", name);
 	mmap_read_unlock(seq->mm);
 	seq_putc(m, '\n');
 

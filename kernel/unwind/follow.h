@@ -25,7 +25,7 @@ static __always_inline u64 unwind_user_fp_rule(void)
 	    frame.ra_from != UNWIND_USER_AT_CFA || frame.ra_off != -(int)sizeof(u64) ||
 	    frame.fp_from != UNWIND_USER_AT_CFA || !fp || fp >= UNWIND_USER_NEAR ||
 	    fp % sizeof(u64) || cfa % sizeof(u64) ||
-	    cfa >> (UNWIND_TABLES_RULE_SHORT - UNWIND_TABLES_RULE_CFA + 3))
+	    cfa / sizeof(u64) >> UNWIND_TABLES_RULE_CFA_BITS)
 		return 0;
 	return UNWIND_TABLES_RULE_USUAL | UNWIND_TABLES_RULE_FROM_FP |
 	       fp / sizeof(u64) << UNWIND_TABLES_RULE_FP |
@@ -43,13 +43,12 @@ static __always_inline bool unwind_user_is_known_text(const struct unwind_user_s
 	       unwind_tables_is_nothing(&state->tables, addr);
 }
 
-/* Whether there is no table, not even the vDSO's, and a frame pointer that may lead on. */
+/* Whether there is no table, and a frame pointer that may lead on. */
 static __always_inline bool unwind_user_has_fp(const struct unwind_user_state *state,
 					       unsigned long ip, unsigned long sp,
 					       unsigned long fp)
 {
 	return state->tables.nothing.error == -ENOENT && fp && fp >= sp &&
-	       ip - state->vdso_start >= state->vdso_size &&
 	       (state->available_types & UNWIND_USER_TYPE_FP);
 }
 
@@ -72,8 +71,6 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 	/* The lowest CFA below which all words are in the stack, and how much is above. */
 	const unsigned long lowest = state->stack_start + UNWIND_USER_NEAR;
 	const unsigned long room = state->stack_end - lowest;
-	/* What is above may have a rule, but not one that is remembered. */
-	const unsigned long limit = min(TASK_SIZE_MAX, BIT_ULL(UNWIND_TABLES_CACHED_BITS));
 	/* A caller is where it called, not where the callee returns to. */
 	unsigned long ip = state->ip - !state->exact;
 	unsigned long sp = state->sp, fp = state->fp;
@@ -81,12 +78,13 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 	bool guess = false, guessed = false, signal = false;
 	const unsigned int first = nr;
 
+	state->rule = 0;
 	/*
 	 * A probed task may be at the start of a function: unwind_user_next_fp() knows
 	 * what to do there.
 	 */
 	if (!(state->available_types & UNWIND_USER_TYPE_TABLES) || state->maybe_signal ||
-	    state->tracked != UNWIND_USER_SP || uprobe_is_task_probed() || ip >= limit ||
+	    state->tracked || uprobe_is_task_probed() || ip >= TASK_SIZE_MAX ||
 	    state->stack_end - state->stack_start < UNWIND_USER_NEAR)
 		return nr;
 
@@ -102,8 +100,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 			rule = unwind_user_has_fp(state, ip, sp, fp) ? fp_rule : 0;
 		} else {
 			rule = walk->cache ? unwind_tables_cached(walk, ip) : 0;
-			if (unlikely(!(rule & UNWIND_TABLES_RULE_USUAL)) && !rule &&
-			    ip - state->vdso_start >= state->vdso_size) {
+			if (unlikely(!(rule & UNWIND_TABLES_RULE_USUAL)) && !rule) {
 				walk->caller = nr != first || !state->exact;
 				rule = unwind_tables_ask(ip, walk);
 			}
@@ -113,6 +110,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 				state->end = UNWIND_USER_END_COMPLETE;
 				state->done = true;
 			}
+			state->rule = rule;
 			break;
 		}
 
@@ -136,8 +134,9 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 				unsafe_get_user(above, (unsigned long __user *)top, no_word_above);
 		}
 no_word_above:
+		ra = arch_unwind_user_return_address(ra);
 		/* Neither 0, nor what is no user address; and where a guess leads to is text. */
-		if (ra - 1 >= limit - 1 ||
+		if (ra - 1 >= TASK_SIZE_MAX - 1 ||
 		    (by_fp && !unwind_user_is_known_text(state, ra)))
 			break;
 
@@ -147,7 +146,7 @@ no_word_above:
 		fp = caller_fp;
 		guess = by_fp;
 		guessed |= by_fp;
-		signal = arch_unwind_user_maybe_signal(above);
+		signal = arch_unwind_user_maybe_signal(ra, above);
 	}
 fault:
 	if (nr == first)

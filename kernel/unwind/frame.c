@@ -3,15 +3,28 @@
  * The step from a frame to its caller's by a rule.
  */
 #include <linux/sched.h>
-#include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 #include <linux/uprobes.h>
 
 #include "user.h"
 
+/* Say how a stack ends where a rule, or what a signal has saved, leads nowhere. */
+enum unwind_user_end unwind_user_end_frame(int error)
+{
+	switch (error) {
+	case -EFAULT:
+		return UNWIND_USER_END_FAULT;
+	case -ENOENT:
+		/* It needs a register that is not known. */
+		return UNWIND_USER_END_NO_INFO;
+	default:
+		return UNWIND_USER_END_BAD_FRAME;
+	}
+}
+
 /* What a register holds in the current frame, if that is known. */
-int unwind_user_register(const struct unwind_user_state *state, unsigned int reg,
+int unwind_user_register(struct unwind_user_state *state, unsigned int reg,
 			 unsigned long *value)
 {
 	switch (reg) {
@@ -23,9 +36,9 @@ int unwind_user_register(const struct unwind_user_state *state, unsigned int reg
 		return state->fp == UNWIND_USER_FP_UNKNOWN ? -ENOENT : 0;
 	}
 	if (state->topmost)
-		return arch_unwind_user_register(task_pt_regs(current), reg, value);
+		return arch_unwind_user_register(state->regs, reg, value);
 	if (state->context)
-		return arch_unwind_user_saved_register(state->context, reg, value);
+		return arch_unwind_user_saved_register(state, reg, value);
 	if (state->tracked_known && reg == state->tracked) {
 		*value = state->tracked_value;
 		return 0;
@@ -34,7 +47,7 @@ int unwind_user_register(const struct unwind_user_state *state, unsigned int reg
 }
 
 /* A value of a rule. All that it refers to is the current frame's. */
-static int unwind_user_value(const struct unwind_user_state *state, u8 from, s32 off,
+static int unwind_user_value(struct unwind_user_state *state, u8 from, s32 off,
 			     unsigned long cfa, unsigned long *value)
 {
 	unsigned long base;
@@ -54,46 +67,14 @@ static int unwind_user_value(const struct unwind_user_state *state, u8 from, s32
 	return 0;
 }
 
-static bool unwind_user_is_near(const struct unwind_user_state *state,
-				unsigned long cfa, u8 from, s32 off)
-{
-	return from == UNWIND_USER_AT_CFA && off <= -(s32)sizeof(long) &&
-	       off >= -UNWIND_USER_NEAR && cfa + off >= state->stack_start;
-}
-
-/*
- * The usual case, at the price of one user access: the return address, the
- * frame pointer if it was saved, and the word above the frame, all within a few
- * bytes of the CFA. The caller has checked that they are in the stack.
- */
-static int unwind_user_read_near(const struct unwind_user_state *state,
-				 const struct unwind_user_frame *frame, unsigned long cfa,
-				 unsigned long *ra, unsigned long *fp, unsigned long *above)
-{
-	const void __user *from = (void __user *)(cfa - UNWIND_USER_NEAR);
-
-	scoped_user_read_access_size(from, UNWIND_USER_NEAR + sizeof(long), fault) {
-		const void __user *top = from + UNWIND_USER_NEAR;
-
-		unsafe_get_user(*ra, (unsigned long __user *)(top + frame->ra_off), fault);
-		if (frame->fp_from)
-			unsafe_get_user(*fp, (unsigned long __user *)(top + frame->fp_off), fault);
-		if (cfa < state->stack_end)
-			unsafe_get_user(*above, (unsigned long __user *)top, no_word_above);
-	}
-no_word_above:
-	return 0;
-fault:
-	return -EFAULT;
-}
-
-static int unwind_user_read_far(const struct unwind_user_state *state,
-				const struct unwind_user_frame *frame, unsigned long cfa,
-				unsigned long *ra, unsigned long *fp, unsigned long *above)
+/* Read what a rule says of the caller, and the word above the frame. */
+static int unwind_user_read_frame(struct unwind_user_state *state,
+				  const struct unwind_user_frame *frame, unsigned long cfa,
+				  unsigned long *ra, unsigned long *fp, unsigned long *above)
 {
 	int ret;
 
-	/* Calls store it on all architectures that have tables. */
+	/* An architecture whose calls leave it in a register reads that here. */
 	if (frame->ra_from == UNWIND_USER_UNCHANGED)
 		return -EINVAL;
 
@@ -134,14 +115,15 @@ unwind_user_read_across(struct unwind_user_state *state,
 {
 	const unsigned long start = state->stack_start, end = state->stack_end;
 	const bool guess = !unwind_user_changes_stack(frame);
+	const unsigned int waits = state->tables.waits;
 	int ret = -EINVAL;
 
 	if (state->stack_end && unwind_user_find_other_stack(state, cfa)) {
 		if (guess)
-			pagefault_disable();
-		ret = unwind_user_read_far(state, frame, cfa, ra, fp, above);
+			state->tables.waits = 0;
+		ret = unwind_user_read_frame(state, frame, cfa, ra, fp, above);
 		if (guess)
-			pagefault_enable();
+			state->tables.waits = waits;
 		if (!ret && !unwind_user_is_text(state, uprobe_return_address(*ra, cfa)))
 			ret = -EINVAL;
 	}
@@ -204,29 +186,13 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 		across = true;
 
 	/* Get the Return Address (RA) and the Frame Pointer (FP) */
-	if (likely(!across && state->ws == sizeof(long) &&
-		   unwind_user_is_near(state, cfa, frame->ra_from, frame->ra_off) &&
-		   (frame->fp_from == UNWIND_USER_UNCHANGED ||
-		    unwind_user_is_near(state, cfa, frame->fp_from, frame->fp_off)))) {
-		ret = unwind_user_read_near(state, frame, cfa, &ra, &fp, &above);
-		if (ret)
-			return ret;
-	} else {
-		unsigned long far_ra, far_fp = fp, far_above;
-
-		if (across)
-			ret = unwind_user_read_across(state, frame, cfa, &far_ra, &far_fp,
-						      &far_above);
-		else
-			ret = unwind_user_read_far(state, frame, cfa, &far_ra, &far_fp,
-						   &far_above);
-		if (ret)
-			return ret;
-		ra = far_ra;
-		fp = far_fp;
-		above = far_above;
-	}
-	ra = uprobe_return_address(ra, cfa);
+	if (across)
+		ret = unwind_user_read_across(state, frame, cfa, &ra, &fp, &above);
+	else
+		ret = unwind_user_read_frame(state, frame, cfa, &ra, &fp, &above);
+	if (ret)
+		return ret;
+	ra = uprobe_return_address(arch_unwind_user_return_address(ra), cfa);
 
 	/* What is no user address could be taken for PERF_CONTEXT_... */
 	if (!ra || ra >= TASK_SIZE_MAX)
@@ -238,6 +204,6 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 	state->topmost = false;
 	state->context = 0;
 	state->exact = frame->flags & UNWIND_USER_SIGNAL;
-	state->maybe_signal = arch_unwind_user_maybe_signal(above);
+	state->maybe_signal = arch_unwind_user_maybe_signal(ra, above);
 	return 0;
 }

@@ -55,6 +55,35 @@ void unwind_user_find_stack(struct unwind_user_state *state)
 }
 
 /*
+ * Look up the mapping of the stack at the start of a walk. Most often it is the mapping of
+ * the task's last stack, and no mapping has changed since: mmap_lock was not taken for
+ * writing. A task that lets the 32 bits of the sequence come round between two stacks reads
+ * its own memory at a wrong place.
+ */
+void unwind_user_find_first_stack(struct unwind_user_state *state)
+{
+	struct unwind_task_info *info = &current->unwind_info;
+	struct mm_struct *mm = current->mm;
+	unsigned int seq;
+	bool quiet;
+
+	quiet = mmap_lock_speculate_try_begin(mm, &seq);
+	if (quiet && seq == info->stack_seq && state->sp >= info->stack_start &&
+	    state->sp < info->stack_end) {
+		state->stack_start = info->stack_start;
+		state->stack_end = info->stack_end;
+		return;
+	}
+
+	unwind_user_find_stack(state);
+	if (!quiet || mmap_lock_speculate_retry(mm, seq))
+		return;
+	info->stack_start = state->stack_start;
+	info->stack_end = state->stack_end;
+	info->stack_seq = seq;
+}
+
+/*
  * A stack may be in several mappings, for instance if part of it was locked. It
  * does not go on behind a guard, where there is another stack, nor in the memory
  * of a file that happens to be mapped next to it.

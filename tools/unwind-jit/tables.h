@@ -17,8 +17,6 @@
 enum tables_operation {
 	TABLES_REGISTER,
 	TABLES_UNREGISTER,
-	TABLES_UPDATE,
-	TABLES_ENUMERATE,
 };
 
 enum tables_format {
@@ -35,11 +33,9 @@ struct tables_entry {
 	uint64_t header;
 	uint32_t format;
 	uint32_t flags;
-	uint32_t state;
-	uint32_t origin;
 };
 
-/* Return 0, or -errno. */
+/* Return 0, or -errno. Without an entry, REGISTER asks whether the kernel has tables. */
 static inline int tables_call(enum tables_operation operation, struct tables_entry *entry)
 {
 	unsigned long nr = entry ? 1 : 0;

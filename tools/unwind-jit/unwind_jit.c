@@ -373,8 +373,7 @@ struct unwind_jit *unwind_jit_open(void *code, size_t size, unsigned int flags)
 	errno = ENOTSUP;
 	return NULL;
 #endif
-	/* How many tables there are: this is how one asks whether there can be any. */
-	if (tables_call(TABLES_ENUMERATE, NULL)) {
+	if (tables_call(TABLES_REGISTER, NULL)) {
 		errno = ENOTSUP;
 		return NULL;
 	}
@@ -447,14 +446,12 @@ int unwind_jit_remove(struct unwind_jit *region, const void *start, size_t size)
 	return 1;
 }
 
-/* Let the table be the region's. */
-static int tell_kernel(const struct unwind_jit *region, const struct table *table)
+/* Register the table, in place of the one that the kernel has. */
+static int register_table(const struct unwind_jit *region, const struct table *table)
 {
 	struct tables_entry entry = kernel_entry(region, table);
-	int ret = region->registered ? tables_call(TABLES_UPDATE, &entry) : -ENOENT;
 
-	/* It is also lost where the code was unmapped and mapped again. */
-	return ret == -ENOENT ? tables_call(TABLES_REGISTER, &entry) : ret;
+	return tables_call(TABLES_REGISTER, &entry);
 }
 
 int unwind_jit_publish(struct unwind_jit *region)
@@ -466,14 +463,14 @@ int unwind_jit_publish(struct unwind_jit *region)
 		return 0;
 	if (!region->stale) {
 		/* The table is good, but the kernel may remember that it said less. */
-		ret = tell_kernel(region, &region->table);
+		ret = register_table(region, &region->table);
 		region->appended = ret;
 		return ret;
 	}
 
 	ret = write_table(region, &table);
 	if (!ret)
-		ret = tell_kernel(region, &table);
+		ret = register_table(region, &table);
 	if (ret) {
 		unmap(&table);
 		return ret;

@@ -73,7 +73,8 @@ struct unwind_jit_row {
  * @size:  Of how many bytes
  * @flags: 0 or UNWIND_JIT_DOWNWARDS
  *
- * The memory need not be mapped yet. It is registered by the first unwind_jit_publish().
+ * The memory need not be mapped yet. unwind_jit_publish() registers it, and removes each
+ * registration that overlaps it, but for an .eh_frame of exactly this code.
  *
  * Return: The region; or NULL with errno set: ENOTSUP if the kernel has no tables, or this
  *	   library does not support the machine: go on without a message; EINVAL; ENOMEM.
@@ -157,12 +158,12 @@ ssize_t unwind_jit_eh_frame_index(void *index, size_t room, const void *eh_frame
  * @len:   Its size in bytes
  * @index: The index, in the range
  *
- * The code may be a region of unwind_jit_open(), too. That is asked first, then this.
- * It is for exactly this code until unwind_jit_eh_frame_unregister(), or until some of
- * the code or the table is unmapped.
+ * Removes each registration that overlaps the code. A region of unwind_jit_open() with
+ * exactly this code stays: the kernel asks its table first, then the .eh_frame. The
+ * registration ends with unwind_jit_eh_frame_unregister(), or when some of the code is
+ * unmapped. Unregister before the table is unmapped.
  *
- * Return: 0 or -errno: -EINVAL if the kernel has no tables or does not read this format,
- *	   -EEXIST if some of the code is registered already.
+ * Return: 0 or -errno: -EINVAL if the kernel has no tables or does not read this format.
  */
 int unwind_jit_eh_frame_register(const void *code, size_t size, const void *table, size_t len,
 				 const void *index);

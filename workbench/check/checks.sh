@@ -44,14 +44,13 @@ host_sources() {
 	check "kernel-doc" inside kernel_doc
 	check "documentation lists each reason" inside documented_reasons
 	check "manual pages" enter mandoc -T lint -W warning "$TOP/tools/unwind-tables/unwind-tables.1" \
-		"$TOP/tools/unwind-jit/unwind_jit.3" "$TOP/tools/unwind-register/unwind-register.7"
+		"$TOP/tools/unwind-jit/unwind_jit.3"
 	check "shellcheck" inside shellcheck_scripts
 	check "ruff and mypy" inside python_scripts
 	check "demonstration builds" enter "$WORKBENCH/demo/build"
 	check "workspace: rustfmt" in_crates fmt --check
 	unless_passed "the workspace's crates" "$(inputs "${CRATES[@]}")" workspace
 	unless_passed "the parser beside other readers" "$(inputs "${CRATES[@]}")" part_tables
-	check "unwind-register: test" enter make -s -C "$TOP/tools/unwind-register" "O=$BUILD/unwind-register" test
 	unless_passed "unwind-jit" "$(inputs "${CRATES[@]}")" part_jit
 }
 
@@ -167,14 +166,12 @@ part_vm() {
 	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
 	unless_passed "LuaJIT" "$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/luajit)" luajit
-	unless_passed "a loader that registers: musl" \
-		"$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/loaders)" loaders musl
-	walks 60
+	libraries 60 lua busybox zstd xz
 }
 
 # The guest's clock counts instructions: what else the machine does has no influence.
 costs() {
-	unless_passed "costs" "$(kernel_hash) $(inputs "${GUEST[@]}" workbench/measure tools/include tools/testing/selftests/unwind_user)" \
+	unless_passed "costs" "$(kernel_hash) $(inputs "${GUEST[@]}" results/bench.json workbench/measure tools/include tools/testing/selftests/unwind_user)" \
 		measure_costs
 }
 
@@ -205,11 +202,6 @@ cases() {
 	check_results cases cases "guest: cases after public reports" "$WORKBENCH/cases/run"
 }
 
-# Compare whole stacks of real programs with gdb's, at a number of stops in each.
-walks() { # STOPS
-	check_results walks stacks "guest: whole stacks of real programs" "$WORKBENCH/walks/run" "$1"
-}
-
 # Count the complete stacks of stock programs: of all programs if none is named.
 stock() { # [PROGRAM...]
 	check_results stock stock "guest: stock programs" "$WORKBENCH/stock/run" "$@"
@@ -226,20 +218,11 @@ luajit() {
 	check_results luajit luajit "guest: stacks of LuaJIT" "$WORKBENCH/luajit/run"
 }
 
-# Check those of programs whose dynamic loader registers tables: musl or glibc.
-loaders() { # C-LIBRARY
-	check_results "loaders-$1" "loaders: $1" "guest: a loader that registers: $1" "$WORKBENCH/loaders/run" "$1"
-}
-
-# Check those of programs whose tables an auditor of the loader registers.
-registrar() {
-	check_results registrar registrar "guest: stacks by unwind-register" "$WORKBENCH/registrar/run"
-}
-
-# Check those of programs with libraries whose tables the kernel finds.
-libraries() { # STOPS
+# Compare whole stacks of programs that have SFrame tables with gdb's, at a number of stops in
+# each, and with the source.
+libraries() { # STOPS [PROGRAM...]
 	check_results libraries libraries "guest: whole stacks of programs with libraries" \
-		"$WORKBENCH/libraries/run" "$1"
+		"$WORKBENCH/libraries/run" "$@"
 }
 
 # Page tables have five levels where the CPU has them. But identify_cpu() clears that
@@ -370,8 +353,8 @@ quick_sources() {
 # The crates read the parser of build/tree: that of the repository does not have its edits.
 of_the_tree() { # COMMAND [ARGUMENT...]
 	UNWIND_CARGO=$BUILD/cargo-quick enter bash -euc '
-		for directory in kernel/unwind/tables tools/unwind-tables; do
-			mount --bind "$1/$directory" "$2/$directory"
+		for path in kernel/unwind/tables include/linux/unwind_tables.h; do
+			mount --bind "$1/$path" "$2/$path"
 		done
 		exec "$2/workbench/cargo" "${@:3}"' cargo "$TREE" "$TOP" "$@"
 }
@@ -386,31 +369,36 @@ quick_selftests() {
 	selftests series 600 "${options[@]}"
 }
 
-# --- On other bases ---
+# --- On another base ---
 
-# Put the series on the kernels of other packages, build it, and run its tests there.
-part_base() {
-	local package version log
+OTHER=$BUILD/base-other
 
-	for package in ${BASE:-$OTHER_BASES}; do
-		log=$logs/check-series-on-${package//[^A-Za-z0-9]/-}.log
-		if ! "$WORKBENCH/tree/other" "$package" 2>"$log" >"$BUILD/check/other"; then
-			result FAILED "series on $package" "see $log"
-			sed 's/^/        | /' "$log"
-			continue
-		fi
-		version=$(git -C "$(<"$BUILD/check/other")" log --reverse --format=%s | head -n 1)
-		if [ -z "${BASE-}" ] && [ "$version" = "Linux $BASE_VERSION" ]; then
-			result SKIP "series on $package" "the newest is $version, the base of the other checks"
-			continue
-		fi
-		KDIR=$(<"$BUILD/check/other") UNWIND_OUT=$OUT/$package \
-			check "series on $package" "$WORKBENCH/check/run" other
-		printf '        %s: %s\n' "$version" "$(tail -n 1 "$log")"
-	done
+# Get its source: a clone that shows only the files at the top.
+other_source() { # PACKAGE
+	local repository
+
+	repository=$("$WORKBENCH/tree/fetch" "$1") || return
+	rm -rf "$OTHER"
+	git -c safe.directory='*' clone --quiet --shared --sparse "$repository" "$OTHER"
 }
 
-# The same for one of them, which KDIR names.
+# Put the series on Debian's newest kernel, or on that of the package BASE, build it, and run
+# its tests there.
+part_base() {
+	local package=${BASE:-$NEWEST_PACKAGE} version
+
+	check "source of $package" other_source "$package" || return
+	version=$(git -C "$OTHER" log -1 --format=%s)
+	version=${version#Linux }
+	if [ -z "${BASE-}" ] && [ "$(printf '%s\n' "$version" "$BASE_VERSION" | sort -V | tail -n 1)" = "$BASE_VERSION" ]; then
+		result SKIP "series on a newer kernel" "there is none: the newest is $version, the base $BASE_VERSION"
+		return
+	fi
+	KDIR=$OTHER UNWIND_OUT=$OUT/$package check "series on $version" "$WORKBENCH/check/run" other
+	tail -n 1 "$logs/check-series-on-${version//[^A-Za-z0-9]/-}.log"
+}
+
+# The checks on the base that KDIR names.
 part_other() {
 	check "the series applies" "$WORKBENCH/tree/assemble" || return
 	check "kernel builds" "$WORKBENCH/vm/kernel" series || return
@@ -438,33 +426,31 @@ part_long() {
 	long "KUnit by its documented commands" long_kunit
 	long "HTML documentation" check "htmldocs" inside htmldocs
 	long "maple tree" check "maple tree tests outside of the kernel" inside maple_tests
-	long "parser beside other readers, three machines" long_readers workbench
+	long "parser beside other readers, both machines" long_readers workbench
 	long "all files of a system" long_files workbench
 	long "Debian package" check "unwind-tables: Debian package" enter "$WORKBENCH/package/build" workbench/package
 	long "fuzzing ${FUZZ_SECONDS:=180} s" check "fuzzing" "$WORKBENCH/fuzz/run" "$FUZZ_SECONDS" workbench
-	long "every commit" check "every commit builds" inside every_commit_builds workbench/series workbench/tree
+	long "every commit" check "every commit compiles what it touches" inside every_commit_compiles workbench/series workbench/tree
+	long "every topic" check "the end of every topic builds" inside every_topic_builds workbench/series workbench/tree
 	long "every commit, i386 and arm64" \
 		check "every commit's files build for i386 and arm64" inside every_commit_builds_elsewhere workbench/series workbench/tree
 	# Which kernel is the newest changes, too.
-	long "other kernels, week $(date +%G-%V)${BASE:+: $BASE}" part_base workbench/bases workbench/series workbench/tree
-	long "costs, also of the base" long_costs workbench/measure
+	long "a newer kernel, week $(date +%G-%V)${BASE:+: $BASE}" part_base workbench/series workbench/tree
+	long "costs, also of the base" long_costs workbench/measure results/bench.json
 	long "each byte damaged" long_damage
 	long "stock programs" stock workbench/stock workbench/walks
 	long "stock programs and gdb" stock_gdb 300 workbench/stock workbench/walks
-	long "programs and gdb" walks 550 workbench
-	long "libraries" libraries 100 workbench
-	long "loaders" long_loaders workbench/loaders workbench/walks
-	long "unwind-register" registrar workbench/registrar workbench/loaders
+	long "libraries" libraries 550 workbench
 }
 
-# `long NAME FUNCTION [ARGUMENT...] [workbench/PATH...]`: a part that depends on the kernel, on what
+# `long NAME FUNCTION [ARGUMENT...] [PATH...]`: a part that depends on the kernel, on what
 # builds and boots it, on the checks, and on these paths.
 long() {
 	local name=$1 key words=() paths=()
 	shift
 
 	for key; do
-		if [[ $key == workbench || $key == workbench/* ]]; then paths+=("$key"); else words+=("$key"); fi
+		if [[ $key == workbench || $key == workbench/* || $key == results/* ]]; then paths+=("$key"); else words+=("$key"); fi
 	done
 	key=$(inputs "${KERNEL_FILES[@]}" "${GUEST[@]}" workbench/check ':!workbench/check/long.txt' "${paths[@]}")
 	unless_passed "$name" "$key" "${words[@]}"
@@ -482,7 +468,7 @@ long_kunit() {
 }
 
 long_readers() {
-	CORPUS_ABIS='amd64 aarch64 s390x' check "agreement with other readers, three machines" all_readers_agree
+	CORPUS_ABIS='amd64 aarch64' check "agreement with other readers, both machines" all_readers_agree
 }
 
 long_files() {
@@ -525,10 +511,6 @@ long_base() {
 		--test unwind_user:moment_wait_test --test unwind_user:moment_signal_test
 	count_guest base
 	check "guest: perf, old and new, on the base" both_perfs base 0
-}
-
-long_loaders() {
-	loaders glibc
 }
 
 long_base_debug() {

@@ -76,8 +76,6 @@ checkpatch_ignores() {
 	! touches tools/unwind-tables/shim/ || ignore+=,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE
 	# It takes a loop behind unrolled_full for a function.
 	! touches 'kernel/unwind/tables/search\.h$' || ignore+=,FUNCTION_ARGUMENTS
-	# The types of ELF and of the dynamic loader have such names.
-	! touches tools/unwind-register/ || ignore+=,CAMELCASE
 	# It takes FIXTURE_DATA(name) *self for a product.
 	! touches tools/testing/selftests/unwind_user/ || ignore+=,SPACING
 	# That test uses BUG_ON() by design; and the base has no history.
@@ -313,20 +311,10 @@ scripts_of() { # REGEX
 	done
 }
 
-# The image for 64-bit programs has a table without errors, the others have none.
+# The table of the image for 64-bit programs is without errors.
 vdso_tables() {
-	local images image
-
-	images=$(kernel_dir series)/arch/x86/entry/vdso
 	make -C "$TOP/tools/unwind-tables" "OUTPUT=$BUILD/unwind-tables" "TARGET=$BUILD/cargo" >/dev/null
-	"$BUILD/unwind-tables/unwind-tables" check "$images/vdso64/vdso64.so" || return
-	for image in "$images/vdso64/vdsox32.so" "$images/vdso32/vdso32.so"; do
-		readelf -lSW "$image" >"$BUILD/check/vdso.headers"
-		if grep -i sframe "$BUILD/check/vdso.headers"; then
-			echo "$image: has a table"
-			return 1
-		fi
-	done
+	"$BUILD/unwind-tables/unwind-tables" check "$(kernel_dir series)/arch/x86/entry/vdso/vdso64/vdso64.so"
 }
 
 # A panic is a BUG(). No contents of a table may lead to one, so the object must not
@@ -354,13 +342,13 @@ documented_reasons() {
 		source=kernel/unwind/tables/parse/${format%:*}/reason.rs
 		# Reasons of malformed tables; reasons of unsupported rules have no public names.
 		reasons=$(sed -n '/enum Reason;/,/^}/p' "$source" |
-			sed -nE 's/^    [A-Za-z]+ = ([0-9]+), c"([a-z-]+)": "(.*)",$/\1 \2 \3/p')
+			sed -nE 's/^    [A-Za-z]+ = c"([a-z-]+)": "(.*)",$/\1 \2/p')
 		[ "$(wc -l <<<"$reasons")" -ge 14 ]
 		[ "$(wc -l <<<"$reasons")" = \
-			"$(sed -n '/enum Reason;/,/^}/p' "$source" | grep -cE '^    [A-Za-z]+ = [0-9]+,')" ]
+			"$(sed -n '/enum Reason;/,/^}/p' "$source" | grep -cE '^    [A-Za-z]+ = ')" ]
 		diff <(echo "$reasons") <(awk -v "title=${format#*:}" \
 			'/^=+$/ { on = last == title } { last = $0 } on' "$page" |
-			sed -nE 's/^([0-9]+) +``([a-z-]+)`` +(.*)$/\1 \2 \3/p')
+			sed -nE 's/^``([a-z-]+)`` +(.*)$/\1 \2/p')
 	done
 
 	# The trace event names each end.
@@ -460,22 +448,72 @@ htmldocs() {
 	done
 }
 
-# Each commit builds: with all options on, without the second format, without tables, and
-# without Rust.
-every_commit_builds() {
-	local tree=$BUILD/tree-commits commit
+# Each commit compiles the files that it adds or changes, and what includes them: the objects
+# of all files that the series has touched by then, perf, and the selftests.
+every_commit_compiles() { # [TOPIC...]
+	local tree=$BUILD/tree-commits topic commit before
 
 	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
-	git -C "$tree" fetch --quiet "$TREE" HEAD
-	for commit in $(git -C "$TREE" rev-list --reverse "$(base)..HEAD"); do
-		git -C "$tree" checkout --quiet --detach "$commit"
-		git -C "$tree" log -1 --oneline
+	for topic in $(topics "$@"); do
+		git -C "$tree" fetch --quiet "$TREE" "refs/topics/$topic"
+		before=$(topic_before "$topic")
+		for commit in $(git -C "$TREE" rev-list --reverse "$before..refs/topics/$topic"); do
+			git -C "$tree" checkout --quiet --detach "$commit"
+			echo "$topic: $(git -C "$tree" log -1 --oneline)"
+			compile_commit "$tree" "$commit" || return
+		done
+	done
+}
+
+compile_commit() { # TREE COMMIT
+	local touches=(git -C "$1" diff --quiet "$2^" "$2" --)
+
+	"${touches[@]}" arch fs include kernel lib mm rust ':!*.rst' || build_touched "$1" x86_64 || return
+	"${touches[@]}" tools/perf tools/lib tools/include || PERF_TREE=$1 "$WORKBENCH/perf/build" || return
+	"${touches[@]}" tools/testing/selftests/unwind_user tools/unwind-jit || compile_selftests "$1"
+}
+
+compile_selftests() { # TREE
+	local objects=$BUILD/kernel-commits-x86_64 log=$OUT/logs/build-commits-selftests.log
+
+	mkdir -p "$objects"
+	make -s -C "$1" "O=$objects" headers || return
+	[ ! -e "$1/tools/testing/selftests/unwind_user/Makefile" ] ||
+		make -C "$1/tools/testing/selftests" "O=$objects" TARGETS=unwind_user FORCE_TARGETS=1 \
+			>"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
+}
+
+# The topics in their order, or those that are named.
+topics() { # [TOPIC...]
+	if [ $# -gt 0 ]; then
+		printf '%s\n' "$@"
+	else
+		git -C "$TREE" for-each-ref --format='%(refname:lstrip=2)' refs/topics
+	fi
+}
+
+# What a topic stands on: the topic before it, or the base.
+topic_before() { # TOPIC
+	local before
+
+	before=$(topics | grep -B1 -xF "$1" | grep -vxF "$1") || true
+	if [ -n "$before" ]; then echo "refs/topics/$before"; else base; fi
+}
+
+# The end of each topic builds: with all options on, without the second format, without
+# tables, and without Rust.
+every_topic_builds() {
+	local tree=$BUILD/tree-commits topic
+
+	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
+	for topic in $(topics); do
+		git -C "$tree" fetch --quiet "$TREE" "refs/topics/$topic"
+		git -C "$tree" checkout --quiet --detach FETCH_HEAD
+		echo "$topic"
 		build_commit "$tree" commits CONFIG_RUST=y || return
 		build_commit "$tree" commits-sframe CONFIG_UNWIND_USER_EH_FRAME=n || return
 		build_commit "$tree" commits-off CONFIG_UNWIND_USER_SFRAME=n || return
 		build_commit "$tree" commits-no-rust CONFIG_RUST=n || return
-		git -C "$tree" diff --quiet "$commit^" "$commit" -- tools/perf tools/lib tools/include ||
-			PERF_TREE=$tree "$WORKBENCH/perf/build" || return
 	done
 }
 
@@ -525,10 +563,10 @@ build_touched() { # TREE ARCH [vmlinux]
 	local touched=$BUILD/check/touched-$2
 
 	make=(make -C "$1" "O=$objects" "ARCH=$2" "-j${JOBS:-2}")
-	[ "$2" = i386 ] || make+=(LLVM=1)
+	[ "$2" != arm64 ] || make+=(LLVM=1)
 	mkdir -p "$objects"
 	# The last setting of an option wins.
-	cat "$WORKBENCH/config/small.config" "$WORKBENCH/config/$2.config" | sed '/^#/d' |
+	cat "$WORKBENCH/config/small.config" "$WORKBENCH/config/$2.config" 2>/dev/null | sed '/^#/d' |
 		tac | awk -F= '!seen[$1]++' >"$objects/wanted.config"
 	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
 	# Early commits do not have all of the options.
@@ -542,8 +580,9 @@ build_touched() { # TREE ARCH [vmlinux]
 		sort >"$touched"
 	while IFS= read -r file; do
 		case $file in
-		arch/x86/*64[./]*) continue ;; # Makefiles name them by $(BITS); neither architecture has them
-		arch/x86/*) [ "$2" = i386 ] || continue ;;
+		arch/x86/entry/vdso/*) [ "$2" != x86_64 ] || targets+=(arch/x86/entry/vdso/); continue ;;
+		arch/x86/*64[./]*) [ "$2" = x86_64 ] || continue ;; # Makefiles name them by $(BITS)
+		arch/x86/*) [ "$2" != arm64 ] || continue ;;
 		rust/*) continue ;; # `prepare' builds those
 		*.rs) [ -e "$1/${file%/*}/Makefile" ] && grep -qw "$(basename "${file%.rs}.o")" "$1/${file%/*}/Makefile" || continue ;;
 		esac

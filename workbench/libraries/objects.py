@@ -10,7 +10,7 @@ import struct
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "walks"))
-from stacks import OUTERMOST, Program  # noqa: E402
+from stacks import OUTERMOST, SIGNAL, Program  # noqa: E402
 
 PT_LOAD, PF_X = 1, 1
 SHT_SYMTAB, SHF_EXECINSTR = 2, 4
@@ -26,15 +26,14 @@ Frame = collections.namedtuple("Frame", "address object offset")
 class File:
     """An ELF file's functions by their offset in it."""
 
-    def __init__(self, path, symbols):
-        """PATH's segments; SYMBOLS is the same file with its symbols."""
+    def __init__(self, path):
         data = path.read_bytes()
         start, = struct.unpack_from("<Q", data, 32)
         size, count = struct.unpack_from("<HH", data, 54)
         headers = [struct.unpack_from("<IIQQQQ", data, start + size * number) for number in range(count)]
         self.segments = [(offset, address, length) for kind, flags, offset, address, _, length in headers
                          if kind == PT_LOAD and flags & PF_X]
-        names = self.symbols(symbols.read_bytes())
+        names = self.symbols(data)
         self.starts = sorted(names)
         self.names = [min(names[start], key=lambda name: (name not in OUTERMOST, name)) for start in self.starts]
 
@@ -83,17 +82,14 @@ class Objects(Program):
     def __init__(self, directory):
         self.paths = {}
         for path in directory.glob("*/**/*"):
-            if path.is_file() and not {"work", "include", "whole"} & set(path.relative_to(directory).parts):
+            if path.is_file() and not {"work", "include"} & set(path.relative_to(directory).parts):
                 self.paths[path.name] = path
         self.files = {}
 
     def file(self, name):
         if name not in self.files:
             path = self.paths.get(name)
-            self.files[name] = None
-            if path:
-                whole = path.parent / "whole" / name
-                self.files[name] = File(path, whole if whole.exists() else path)
+            self.files[name] = path and File(path)
         return self.files[name]
 
     @staticmethod
@@ -113,6 +109,16 @@ class Objects(Program):
 
     def functions(self, chain):
         return [self.function(frame, depth > 0) for depth, frame in enumerate(chain)]
+
+    @staticmethod
+    def before(frame):
+        return frame._replace(address=frame.address - 1, offset=max(frame.offset - 1, 0))
+
+    def after_calls(self, chain):
+        """perf's DWARF unwinder prints the last byte of a call, before the return address."""
+        names = [SIGNAL] + [self.function(frame) for frame in chain]
+        return [frame if name == SIGNAL else frame._replace(address=frame.address + 1, offset=frame.offset + 1)
+                for frame, name in zip(chain, names)]
 
     def show(self, chain):
         return " ".join(f"{frame.object}:{name}" for frame, name in zip(chain, self.functions(chain)))
@@ -134,3 +140,10 @@ class Mapped(Program):
             if start <= address < end:
                 return self.objects.function(Frame(address, name, address - start + offset))
         return "?"
+
+    def functions(self, chain):
+        """The address of a caller is its return address: its call is before that."""
+        return [self.function(address - (depth > 0)) for depth, address in enumerate(chain)]
+
+    def show(self, chain):
+        return " ".join(f"{address:x}:{name}" for address, name in zip(chain, self.functions(chain)))

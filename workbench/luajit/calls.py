@@ -69,7 +69,7 @@ class Program:
     """A file's functions, the targets of their calls, and the functions to which they jump."""
 
     def __init__(self, path):
-        self.path, self.name, self.file = path, path.name, File(path, path)
+        self.path, self.name, self.file = path, path.name, File(path)
         self.places = {name: address for address, names in File.symbols(path.read_bytes()).items() for name in names}
         self.vm = range(self.places.get(VM_BEGIN, 0), self.places.get(VM_END, 0))
         # Maps the address behind a call to the address or name of its target.

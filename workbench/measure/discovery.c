@@ -78,12 +78,12 @@ static int write_eh_frame(const struct object *object)
 /* Whether the kernel has found the table, and its state is good. */
 static bool is_found(const struct object *object, unsigned int format)
 {
-	struct unwind_table all[16];
+	struct listed all[16];
 	long nr = tables_list(all, ARRAY_SIZE(all));
 
 	for (long i = 0; i < nr && i < (long)ARRAY_SIZE(all); i++) {
-		if (all[i].text_start == (unsigned long)object_text(object) &&
-		    all[i].format == format && all[i].state == UNWIND_TABLE_GOOD)
+		if (all[i].table.text_start == (unsigned long)object_text(object) &&
+		    all[i].table.format == format && all[i].state == TABLE_GOOD)
 			return true;
 	}
 	return false;

@@ -65,8 +65,8 @@ static int measure(struct synth *synth, const char *name)
 }
 
 /*
- * Frames of one word. Their function repeats these instructions, for about as many bytes
- * as the budget of a lookup pays for. Each frame has another address: so the kernel looks
+ * Frames of one word. Their function repeats these instructions, for about a quarter of the
+ * bytes that the budget of a stack pays for. Each frame has another address: so the kernel looks
  * up each of them.
  */
 static void repeat(struct synth *synth, const unsigned char *instructions, size_t len, size_t size)
@@ -138,16 +138,16 @@ int main(void)
 	ret |= measure(&synth, "signal-frames-by-their-mark");
 
 	ret |= eh_register(&synth);
-	REPEATED(&synth, 24000, ADVANCE(0));
+	REPEATED(&synth, 20000, ADVANCE(0));
 	ret |= measure(&synth, "eh_frame-advances");
-	REPEATED(&synth, 24000, DEF_CFA_OFFSET, 8);
+	REPEATED(&synth, 20000, DEF_CFA_OFFSET, 8);
 	ret |= measure(&synth, "eh_frame-offsets");
-	REPEATED(&synth, 8800, REMEMBER, RESTORE);
+	REPEATED(&synth, 20000, REMEMBER, RESTORE);
 	ret |= measure(&synth, "eh_frame-states");
-	REPEATED(&synth, 14800, DEF_CFA, RSP, 8);
+	REPEATED(&synth, 20000, DEF_CFA, RSP, 8);
 	ret |= measure(&synth, "eh_frame-registers");
 	/* breg6 -8, deref: for rbx, which the walk does not need. */
-	REPEATED(&synth, 18300, EXPRESSION, RBX, 3, 0x76, 0x78, 0x06);
+	REPEATED(&synth, 20000, EXPRESSION, RBX, 3, 0x76, 0x78, 0x06);
 	ret |= measure(&synth, "eh_frame-expressions");
 	twice(&synth);
 	ret |= measure(&synth, "eh_frame-twice");

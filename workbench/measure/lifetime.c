@@ -27,6 +27,7 @@
 
 #define REPEAT	40
 #define MOST	4096
+#define KEPT	60000
 #define PAGE	4096UL
 
 /* A page of text, a page of its table, and so on, as a JIT compiler might make them. */
@@ -85,25 +86,6 @@ static unsigned long do_unregister(void)
 		die("unregister");
 	taken = now() - start;
 	return taken;
-}
-
-/* The first operation after a fork, while the child shares the registrations. */
-static unsigned long after_fork(unsigned long (*operation)(void))
-{
-	unsigned long taken;
-	pid_t child = fork();
-
-	while (!child)
-		pause();
-	taken = operation();
-	if (child < 0 || kill(child, SIGKILL) || waitpid(child, NULL, 0) != child)
-		die("fork");
-	return taken;
-}
-
-static unsigned long do_register_after_fork(void)
-{
-	return after_fork(do_register);
 }
 
 /* Without the work of the child. */
@@ -184,6 +166,21 @@ static unsigned long do_munmap_among(void)
 	return munmap_at(among);
 }
 
+/* Make mappings behind all text that no child gets. Each has other rights than its neighbours. */
+static void keep_from_children(void)
+{
+	const size_t len = KEPT * PAGE;
+	char *kept = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (kept == MAP_FAILED)
+		die("mmap");
+	for (int i = 0; i < KEPT; i += 2)
+		if (mprotect(kept + i * PAGE, PAGE, PROT_NONE))
+			die("mprotect");
+	if (madvise(kept, len, MADV_DONTFORK))
+		die("madvise");
+}
+
 static void measure(const char *name, int nr, unsigned long (*operation)(void))
 {
 	unsigned long best = -1UL;
@@ -203,6 +200,7 @@ int main(int argc, char **argv)
 	static const int sizes[] = { 0, 2, 64, 1024, MOST - 2 };
 	size_t len = (2 * MOST + 1) * PAGE;
 	int registered = 0;
+	pid_t pid;
 
 	if (argc > 1)
 		return 0;
@@ -223,6 +221,15 @@ int main(int argc, char **argv)
 	measure("fork+exit", 0, do_fork_exit);
 	measure("vfork+exit", 0, do_vfork_exit);
 	measure("munmap", 0, do_munmap);
+	/* In a child, so that the others fork without that. */
+	pid = fork();
+	if (!pid) {
+		keep_from_children();
+		measure("fork-dontfork", 0, do_fork);
+		return 0;
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		die("fork");
 	if (call(PR_UNWIND_TABLES_REGISTER, 0) < 0)
 		return 0;
 	call(PR_UNWIND_TABLES_UNREGISTER, 0);
@@ -238,14 +245,15 @@ int main(int argc, char **argv)
 		measure("fork", registered, do_fork);
 		measure("fork+exit", registered, do_fork_exit);
 		measure("vfork+exit", registered, do_vfork_exit);
-		measure("first-change", registered, do_register_after_fork);
 		measure("munmap", registered, do_munmap);
 		measure("munmap-among", registered, do_munmap_among);
 	}
-	/* With a table far from its text, the kernel must search for tables at any munmap(). */
+	/* With a table far from its text, the kernel looks for tables within 1 MiB. */
 	if (call(PR_UNWIND_TABLES_UNREGISTER, 0) != 1 ||
 	    call_for(PR_UNWIND_TABLES_REGISTER, area, area + len - PAGE) != 1)
 		die("register");
 	measure("munmap-any", registered, do_munmap_among);
+	keep_from_children();
+	measure("fork-dontfork", registered, do_fork);
 	return 0;
 }

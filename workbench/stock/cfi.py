@@ -71,7 +71,7 @@ class Stock(File):
     """An ELF file with its CFI."""
 
     def __init__(self, path):
-        super().__init__(pathlib.Path(path), pathlib.Path(path))
+        super().__init__(pathlib.Path(path))
         kind, self.start = struct.unpack_from("<H6xQ", pathlib.Path(path).read_bytes(), 16)
         self.fixed = kind == ET_EXEC
         self.defined, self.wanted = dynamic_symbols(path)

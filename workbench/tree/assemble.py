@@ -18,6 +18,7 @@ import common
 from repository import SERIES, STEPS, Repository
 
 BRANCH = "refs/heads/series"
+TOPICS = "refs/topics/"
 SHOWN = 10
 # git's values for a file that does not exist.
 NOTHING = ("000000", "0" * 40)
@@ -103,18 +104,23 @@ def states(git, repository):
         found = entries(git, commit.paths)
         left.append({p: found.get(p, NOTHING) for p in commit.paths})
         steps = f"{SERIES}/{commit.name}{STEPS}"
-        apply(git, commit.steps,
+        kinds = {kind: {p: s.patch() for p, s in commit.steps.items() if s.kind == kind}
+                 for kind in ("step", "before")}
+        apply(git, kinds["step"],
               lambda path, steps=steps: f"{steps} does not fit what {path} is afterwards",
-              "--reverse")
-        put(git, {p: in_base.get(p, NOTHING) for p in commit.paths if p not in commit.steps})
+              "--reverse", "--unidiff-zero")
+        put(git, {p: in_base.get(p, NOTHING) for p in commit.paths if p not in kinds["step"]})
+        apply(git, kinds["before"],
+              lambda path, steps=steps: f"{steps} does not fit what {path} is in the base")
     return left[::-1]
 
 
 def make_commits(git, repository, base):
-    """The series on top of base, without a working tree: the last commit."""
+    """The series on top of base, without a working tree: topic -> its last commit, in order."""
     index = os.path.join(git.git_dir, "unwind-index")
     bare = common.Git(git.git_dir, index=index)
     head = base
+    ends = {}
     try:
         bare("read-tree", base)
         left = states(bare, repository)
@@ -122,11 +128,12 @@ def make_commits(git, repository, base):
             put(bare, left[number - 1])
             head = bare("commit-tree", bare("write-tree"), "-p", head,
                         data=commit.message + "\n", env=identity() | dated(number))
+            ends[commit.topic] = head
     finally:
         for name in (index, index + ".lock"):
             if os.path.exists(name):
                 os.unlink(name)
-    return head
+    return ends
 
 
 class Tree:
@@ -180,12 +187,17 @@ class Tree:
             except common.GitError:
                 pass    # it fails when entries need an update, which the next step does
         self.git("read-tree", "--reset", "-u", state["head"])
-        self.set_head(state["head"])
+        self.set_head(state["head"], state.get("topics", {}))
         self.record(**state)
 
-    def set_head(self, commit):
+    def set_head(self, commit, topics):
+        """Name the last commit, and that of each topic, topic -> commit."""
         self.git("symbolic-ref", "HEAD", BRANCH)
         self.git("update-ref", BRANCH, commit)
+        for ref in self.git.lines("for-each-ref", "--format=%(refname)", TOPICS):
+            self.git("update-ref", "-d", ref)
+        for topic, end in topics.items():
+            self.git("update-ref", TOPICS + topic, end)
 
     def head(self):
         return self.git("rev-parse", "HEAD")
@@ -254,8 +266,9 @@ def update(tree, repository, base, options):
 
 
 def new_state(tree, repository, base):
-    head = make_commits(tree.git, repository, base)
-    return {"head": head, "tree": tree.git("rev-parse", head + "^{tree}"), "base": base,
+    topics = make_commits(tree.git, repository, base)
+    head = [base, *topics.values()][-1]
+    return {"head": head, "topics": topics, "tree": tree.git("rev-parse", head + "^{tree}"), "base": base,
             "identity": identity(), "files": fingerprints(repository)}
 
 

@@ -1,77 +1,97 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Write the series as patches that can be mailed.
+"""Write each topic of the series as patches that can be mailed, to DIRECTORY/TOPIC.
 
     mail.py TREE DIRECTORY [--no-signoff]
 
-The numbers in the cover letter are made here. workbench/series/cover has marks in their
-place. NAME is that of a patch's file in workbench/series, without its number:
-
-    {{NAME}} text    a line of the table of groups: this patch is the first of its
-                     group, which ends where the group of the next line begins
-    {NAME...}        the numbers of the patches of the group that begins with this one
-    {NAME}           the number of this patch
+workbench/series/TOPIC/cover is the cover letter: its subject, lines such as `Version: 2` if
+this is not the first one, a blank line and its text. `git send-email --to-cover --cc-cover
+DIRECTORY/TOPIC/*.patch` sends all to those whom scripts/get_maintainer.pl of the tree names.
 """
 
 import argparse
 import os
 import re
 import shutil
+import subprocess
 
 import common
 from assemble import Tree, identity, make_commits
-from repository import SERIES, SERIES_NAME, Repository
+from repository import COVER, SERIES, Repository
 
-COVER = "0000-cover-letter.patch"
-GROUP = re.compile(r"^( *)\{\{(.*?)\}\}", re.MULTILINE)
-MARK = re.compile(r"\{(.*?)(\.\.\.)?\}")
-
-
-def number_patches(text, names):
-    """The cover letter with numbers in place of its marks; names are those of the patches."""
-    numbers = {name: number for number, name in enumerate(names, 1)}
-
-    def number_of(name):
-        if name not in numbers:
-            common.die(f"{SERIES}/cover: no patch of the series is called '{name}'")
-        return numbers[name]
-
-    firsts = [number_of(name) for _, name in GROUP.findall(text)]
-    if firsts and (firsts[0] != 1 or any(a >= b for a, b in zip(firsts, firsts[1:]))):
-        common.die(f"{SERIES}/cover: the groups must begin with the first patch, and be in the "
-                   "order of the series")
-    last = {first: following - 1 for first, following in zip(firsts, [*firsts[1:], len(names) + 1])}
-    width = len(str(len(names)))
-
-    def table_line(match):
-        first = number_of(match[2])
-        if last[first] == first:
-            return f"{match[1]}{'':{width}}   {first:{width}}"
-        return f"{match[1]}{first:{width}} - {last[first]:{width}}"
-
-    def in_text(match):
-        first = number_of(match[1])
-        if not match[2]:
-            return str(first)
-        if first not in last:
-            common.die(f"{SERIES}/cover: no group begins with '{match[1]}'")
-        if last[first] == first:
-            return str(first)
-        return f"{first} {'and' if last[first] == first + 1 else 'to'} {last[first]}"
-
-    return MARK.sub(in_text, GROUP.sub(table_line, text))
+VERSION = re.compile(r"^Version: ([1-9]\d*)\n", re.MULTILINE)
+MAINTAINER = ("--no-git", "--no-git-fallback", "--no-rolestats", "--no-remove-duplicates")
 
 
-def fill_cover(top, directory, names):
-    with open(os.path.join(top, SERIES, "cover"), encoding="utf-8") as file:
-        subject, _, blurb = number_patches(file.read(), names).partition("\n")
-    name = os.path.join(directory, COVER)
+class Cover:
+    """The cover letter of a topic."""
+
+    def __init__(self, name):
+        with open(name, encoding="utf-8") as file:
+            head, _, self.text = file.read().partition("\n\n")
+        found = VERSION.search(head + "\n")
+        self.version = f" v{found[1]}" if found else ""
+        self.subject, *rest = VERSION.sub("", head + "\n").rstrip("\n").split("\n")
+        if rest:
+            common.die(f"{name}: a subject, perhaps 'Version: N', and a blank line are expected first")
+
+    @staticmethod
+    def read(top, topic):
+        """None, if the topic has none."""
+        name = os.path.join(top, SERIES, topic, COVER)
+        return Cover(name) if os.path.exists(name) else None
+
+
+def addresses(tree, patches, *options):
+    """Whom the tree's get_maintainer.pl names for patches."""
+    script = os.path.join(tree, "scripts/get_maintainer.pl")
+    done = subprocess.run(["perl", script, *MAINTAINER, *options, *patches], cwd=tree, check=False,
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        common.die(f"{script}: {done.stderr.strip()}")
+    return [a for a in dict.fromkeys(done.stdout.split("\n")) if a]
+
+
+def address(tree, letter, patches):
+    """Put the recipients of the patches into the head of the letter."""
+    to = addresses(tree, patches, "--no-l", "--no-r")
+    cc = [a for a in addresses(tree, patches, "--no-m") if a not in to]
+    head = "".join(f"{name}: " + ",\n ".join(found) + "\n"
+                   for name, found in (("To", to), ("Cc", cc)) if found)
+    with open(letter, encoding="utf-8") as file:
+        text = file.read()
+    with open(letter, "w", encoding="utf-8") as file:
+        file.write(text.replace("\n\n", "\n" + head + "\n", 1))
+
+
+def fill_cover(name, cover, release, needs):
     with open(name, encoding="utf-8") as file:
         text = file.read()
-    text = text.replace("*** SUBJECT HERE ***", subject.strip(), 1)
-    text = text.replace("*** BLURB HERE ***", blurb.strip("\n"), 1)
+    blurb = cover.text.strip("\n") + f"\n\nbase-commit: {release}"
+    if needs:
+        blurb += "\nIt applies after the topics: " + ", ".join(needs)
+    text = text.replace("*** SUBJECT HERE ***", cover.subject.strip(), 1)
     with open(name, "w", encoding="utf-8") as file:
-        file.write(text)
+        file.write(text.replace("*** BLURB HERE ***", blurb, 1))
+
+
+def write_topic(tree, top, directory, topic, span, needs, signoff):
+    """Write the commits of a topic; return how many there are."""
+    cover = Cover.read(top, topic)
+    count = int(tree.git("rev-list", "--count", span))
+    if not cover and count > 1:
+        common.die(f"{SERIES}/{topic} has {count} commits, but no cover letter: {SERIES}/{topic}/{COVER}")
+    tree.git(
+        "format-patch", "--quiet", "--zero-commit", "--no-renames", "--abbrev=12", "--binary",
+        "--numbered", "--no-signature", "--cover-letter" if cover else "--no-cover-letter",
+        f"--subject-prefix=PATCH{cover.version if cover else ''}", *signoff, "-o",
+        os.path.abspath(directory), span, env=identity())
+    letter, *patches = [os.path.join(directory, n) for n in sorted(os.listdir(directory))]
+    if cover:
+        release = tree.git("log", "-1", "--format=%s", tree.state["base"]).replace("Linux ", "v")
+        fill_cover(letter, cover, release, needs)
+    address(tree.path, letter, [os.path.abspath(p) for p in patches or [letter]])
+    return count
 
 
 def main():
@@ -89,24 +109,21 @@ def main():
     repository = Repository.read(top)
     if not repository.commits:
         common.die(f"there is no commit in {SERIES}/")
-    names = [SERIES_NAME.fullmatch(c.name)[2] for c in repository.commits]
     tree = Tree(options.tree)
     # Make the commits anew, so that the author is the current user.
-    head = make_commits(tree.git, repository, tree.state["base"])
+    ends = make_commits(tree.git, repository, tree.state["base"])
     partial = options.directory + ".partial"
     shutil.rmtree(partial, ignore_errors=True)
-    cover = os.path.exists(os.path.join(top, SERIES, "cover"))
-    tree.git(
-        "format-patch", "--quiet", "--zero-commit", "--no-renames", "--abbrev=12", "--binary",
-        "--numbered", "--no-signature", "--cover-letter" if cover else "--no-cover-letter",
-        *signoff, "-o", os.path.abspath(partial), f"{tree.state['base']}..{head}",
-        env=identity())
-    if cover:
-        fill_cover(top, partial, names)
+    before, done, count = tree.state["base"], [], 0
+    for topic, end in ends.items():
+        os.makedirs(os.path.join(partial, topic))
+        count += write_topic(tree, top, os.path.join(partial, topic), topic, f"{before}..{end}",
+                             done, signoff)
+        before = end
+        done.append(topic)
     shutil.rmtree(options.directory, ignore_errors=True)
     os.rename(partial, options.directory)
-    count = len([n for n in os.listdir(options.directory) if n != COVER])
-    common.say(f"{options.directory}: {count} patches" + (" and a cover letter" if cover else ""))
+    common.say(f"{options.directory}: {count} patches in {len(ends)} topics")
 
 
 if __name__ == "__main__":

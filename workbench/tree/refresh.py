@@ -13,21 +13,25 @@ import os
 import re
 
 import common
-from assemble import NOTHING, SHOWN, Tree, fingerprints, identity, make_commits, put
-from repository import SERIES, SERIES_NAME, STEPS, Commit, Repository, is_kernel_part
+from assemble import NOTHING, SHOWN, TOPICS, Tree, fingerprints, identity, make_commits, put
+from repository import SERIES, SERIES_NAME, STEPS, Commit, Repository, Step, is_kernel_part
 
+FIRST_TOPIC = "01-all"
+# An edit of a file reaches the commit that wrote the line through steps only.
+SPARED = 6
 DIFF = ("diff-tree", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
-        "--binary", "--abbrev=12", "--unified=3", "--inter-hunk-context=0", "--indent-heuristic",
+        "--binary", "--abbrev=12", "--inter-hunk-context=0", "--indent-heuristic",
         "--diff-algorithm=histogram", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short")
 
 
 class Change:
     """One commit of the tree, with the edits folded into it."""
 
-    def __init__(self, subject, message, files):
+    def __init__(self, subject, message, files, topic):
         self.subject = subject
         self.message = message
         self.files = files  # path -> (mode, object) after this commit
+        self.topic = topic  # that the tree says it is of, or None
         self.name = None
 
 
@@ -46,6 +50,7 @@ def read_commits(git, base, head):
         common.die("the tree's commits are no longer on top of the base: rebase them onto "
                    + base[:12])
     changes = []
+    topics = topics_of_commits(git, base)
     for line in git.lines("rev-list", "--reverse", "--topo-order", "--parents", f"{base}..{head}"):
         commit, *parents = line.split(" ")
         message = git("log", "-1", "--format=%B", commit).strip("\n")
@@ -55,8 +60,17 @@ def read_commits(git, base, head):
         if any(c.subject == subject for c in changes):
             common.die(f"two commits have the subject '{subject}'")
         after = {p: new for p, (_, new) in differences(git, parents[0], commit).items()}
-        changes.append(Change(subject, message, after))
+        changes.append(Change(subject, message, after, topics.get(commit)))
     return changes
+
+
+def topics_of_commits(git, base):
+    """commit -> its topic, as the references to the ends of topics say"""
+    found = {}
+    for line in git.lines("for-each-ref", "--format=%(refname)", TOPICS):
+        for commit in git.lines("rev-list", f"{base}..{line}"):
+            found.setdefault(commit, line[len(TOPICS):])
+    return found
 
 
 def home_of(path, changes):
@@ -123,17 +137,35 @@ def slug(subject):
 
 
 def name_commits(changes, known):
-    """Names of series files: kept by subject, and renumbered only where needed."""
-    kept = {c.subject: SERIES_NAME.fullmatch(c.name).groups() for c in known}
+    """Names of series files: kept by subject, and renumbered only where needed.
+
+    A commit that is in no topic yet goes into the one of the commit before it.
+    """
+    kept = {c.subject: c.name.split("/") for c in known}
+    topic = next((kept[c.subject][0] if c.subject in kept else c.topic for c in changes
+                  if c.subject in kept or c.topic), FIRST_TOPIC)
+    topics = {}
+    for change in changes:
+        before = topic
+        topic = kept[change.subject][0] if change.subject in kept else change.topic or topic
+        if topic < before:
+            common.die(f"'{change.subject}' is of {topic}, but is behind commits of {before}")
+        topics.setdefault(topic, []).append(change)
+    for topic, within in topics.items():
+        name_commits_of_topic(topic, within, kept)
+
+
+def name_commits_of_topic(topic, changes, kept):
+    parts = {s: SERIES_NAME.fullmatch(name).groups() for s, (_, name) in kept.items()}
     numbers = []
     for i, change in enumerate(changes):
-        number = kept.get(change.subject, (None,))[0]
+        number = parts.get(change.subject, (None,))[0]
         numbers.append(int(number) if number else (numbers[-1] if i else 0) + 1)
     if any(a >= b for a, b in zip(numbers, numbers[1:])):
         numbers = list(range(1, len(changes) + 1))
     for number, change in zip(numbers, changes):
-        rest = kept.get(change.subject, (None, slug(change.subject)))[1]
-        change.name = f"{number:04d}-{rest}"
+        rest = parts.get(change.subject, (None, slug(change.subject)))[1]
+        change.name = f"{topic}/{number:02d}-{rest}"
 
 
 def make_trees(git, base, changes):
@@ -152,8 +184,18 @@ def make_trees(git, base, changes):
     return trees
 
 
-def difference(git, old, new, paths):
-    return git.raw(*DIFF, old, new, "--", *[f":(literal){p}" for p in paths])
+def difference(git, old, new, path, context=3):
+    return git.raw(*DIFF, f"--unified={context}", old, new, "--", f":(literal){path}")
+
+
+def make_step(git, base, before, after, path):
+    """What a file is before a commit: as a step, unless the other way spares many lines."""
+    step = Step.of_patch("step", path, difference(git, before, after, path, context=1))
+    from_base = difference(git, base, before, path, context=1)
+    if not from_base:
+        return step
+    other = Step.of_patch("before", path, from_base)
+    return other if other.text.count(b"\n") + SPARED <= step.text.count(b"\n") else step
 
 
 def make_files(git, base, changes, in_base):
@@ -165,14 +207,14 @@ def make_files(git, base, changes, in_base):
         again = [p for p in paths if p in touched]
         if again:
             files[f"{SERIES}/{change.name}{STEPS}"] = (
-                "100644", difference(git, before, tree, again))
+                "100644", b"".join(make_step(git, base, before, tree, p).section() for p in again))
         files[f"{SERIES}/{change.name}"] = (
             "100644", Commit(change.name, change.message, paths).text())
         before = tree
         touched.update(paths)
     for path, (mode, blob) in last_states(changes).items():
         if path in in_base:
-            files[path + ".patch"] = ("100644", difference(git, base, before, [path]))
+            files[path + ".patch"] = ("100644", difference(git, base, before, path))
         elif is_kernel_part(path) and not path.endswith(".patch"):
             files[path] = (mode, git.raw("cat-file", "blob", blob))
         else:
@@ -256,15 +298,16 @@ def main():
     name_commits(changes, old.commits)
 
     new = Repository(make_files(git, base, changes, in_base))
-    made = make_commits(git, new, base)
+    topics = make_commits(git, new, base)
+    made = [base, *topics.values()][-1]
     if git("rev-parse", made + "^{tree}") != captured:
         common.die("refresh would write files that do not assemble to the same tree: "
                    "nothing was written")
     write_repository(top, old.files, new.files)
     # The files in the tree are right already: only git's view of them moves.
     os.rename(index, os.path.join(git.git_dir, "index"))
-    tree.set_head(made)
-    tree.record(head=made, tree=captured, base=base, identity=identity(),
+    tree.set_head(made, topics)
+    tree.record(head=made, topics=topics, tree=captured, base=base, identity=identity(),
                 files=fingerprints(new))
     common.say(f"the repository assembles to the same tree: {captured[:12]}, "
                f"{len(changes)} commits")

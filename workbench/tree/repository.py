@@ -3,11 +3,19 @@
 
 The kernel part is stored as the last commit leaves it: as `<path>` if the file is
 new to the kernel, as `<path>.patch`, against the base, if it is changed.
-workbench/series/NNNN-name holds one commit: its message, a line `---`, and the
-paths that it touches.  If an earlier commit touches one of them as well,
-NNNN-name.steps is a patch with the change that this commit makes to it.  The state
-of a file before the commit is its state afterwards, with the step reverted.  So an
-edit by hand becomes part of the commit that wrote the line.
+workbench/series/NN-topic/ holds one topic, which is mailed as a series of its own: `cover`,
+and for each commit NN-name: its message, a line `---`, and the paths that it touches.
+If an earlier commit, of any topic, touches one of them as well, NN-name.steps says what
+the file is before this commit.  There are two ways to say so; the second one is taken where
+it is much shorter:
+
+    step PATH      the change that this commit makes.  The state before the commit is the
+                   state afterwards, with the step reverted.  So an edit by hand becomes part
+                   of the commit that wrote the line.
+    before PATH    how the file differs from the base before this commit; all of it, if it is
+                   new to the kernel.
+
+What follows is a patch without the lines that name the file, and with little context.
 """
 
 import os
@@ -19,43 +27,109 @@ import tempfile
 import common
 
 SERIES = "workbench/series"
-SERIES_NAME = re.compile(r"(\d{4})-([A-Za-z0-9][A-Za-z0-9._+-]*)")
+SERIES_NAME = re.compile(r"(\d\d)-([A-Za-z0-9][A-Za-z0-9._+-]*)")
 STEPS = ".steps"
+COVER = "cover"
+SECTION = re.compile(rb"^(step|before) (.+)\n", re.MULTILINE)
+MODE = re.compile(rb"(old|new|deleted file|new file) mode ")
+# How many characters are found again at their place.
+ENOUGH = 24
+HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@.*\n")
 # Names at the top of the repository that are no part of the kernel.  Of names
 # with a leading dot, only patches belong to the kernel.
 OWN_NAMES = {"workbench", "results", "build", "out", "README.md", "Makefile", "COPYING"}
+# What stands beside the files of the kernel, but is in no series.
+APART = ("tools/unwind-tables/", "tools/unwind-jit/crate/")
 
 
 def is_kernel_part(path):
     first = path.split("/", 1)[0]
-    return first not in OWN_NAMES and (first[0] != "." or path.endswith(".patch"))
+    return (not path.startswith(APART) and first not in OWN_NAMES and
+            (first[0] != "." or path.endswith(".patch")))
 
 
-def split_patch(name, data):
-    """path -> the change that a patch makes to it"""
-    parts = {}
-    path = None
-    for line in data.splitlines(keepends=True):
-        if line.startswith(b"diff --git "):
-            names = line.decode().rstrip("\n")[len("diff --git "):]
-            path = names[len("a/"):len(names) // 2]
-            parts[path] = b""
-        if path is None:
-            common.die(f"{name}: holds no patch, or text before the patch")
-        parts[path] += line
-    if not parts:
-        common.die(f"{name}: holds no patch")
-    return parts
+def trimmed(hunk):
+    """A hunk without the context around it, if what it adds is enough to find its place."""
+    head, *lines = hunk.splitlines(keepends=True)
+    if sum(len(line.strip()) for line in lines if line[:1] == b"+") < ENOUGH:
+        return hunk
+    old, old_count, new, new_count = (int(n) if n else 1 for n in HUNK.match(head).groups())
+    first = next(i for i, line in enumerate(lines) if line[:1] != b" ")
+    last = next(i for i, line in enumerate(reversed(lines)) if line[:1] != b" ")
+    old_count -= first + last
+    # A place without lines is that of the line before it.
+    old += first - (not old_count)
+    return (f"@@ -{old},{old_count} +{new + first},{new_count - first - last} @@\n".encode()
+            + b"".join(lines[first:len(lines) - last]))
+
+
+def hunks_of(text):
+    starts = [m.start() for m in re.finditer(rb"^@@ ", text, re.MULTILINE)]
+    return [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)])]
+
+
+class Step:
+    """What a file is before a commit: kind is "step" or "before", text a patch without names."""
+
+    def __init__(self, kind, path, text):
+        self.kind = kind
+        self.path = path
+        self.text = text
+
+    @staticmethod
+    def of_patch(kind, path, patch):
+        """From what git says, of one file."""
+        header, at, hunks = patch.partition(b"\n@@ ")
+        if b"\nGIT binary patch" in header:
+            common.die(f"{path} is binary: only one commit may touch it")
+        modes = [line for line in header.split(b"\n") if MODE.match(line)]
+        hunks = hunks_of(at.lstrip(b"\n") + hunks)
+        if kind == "step":
+            hunks = [trimmed(hunk) for hunk in hunks]
+        return Step(kind, path, b"".join([*(line + b"\n" for line in modes), *hunks]))
+
+    def patch(self):
+        """What git can apply."""
+        header, at, hunks = (b"\n" + self.text).partition(b"\n@@ ")
+        header = header.strip(b"\n")
+        header += b"\n" if header else b""
+        path = self.path.encode()
+        names = b""
+        if at:
+            old = b"/dev/null" if b"new file mode" in header else b"a/" + path
+            new = b"/dev/null" if b"deleted file mode" in header else b"b/" + path
+            names = b"--- " + old + b"\n+++ " + new + b"\n"
+        return b"diff --git a/" + path + b" b/" + path + b"\n" + header + names + at.lstrip(b"\n") + hunks
+
+    def section(self):
+        return f"{self.kind} {self.path}\n".encode() + self.text
+
+    @staticmethod
+    def parse(name, data):
+        """path -> Step"""
+        found = list(SECTION.finditer(data))
+        if not found or found[0].start():
+            common.die(f"{name}: a line 'step PATH' or 'before PATH' is expected first")
+        ends = [m.start() for m in found[1:]] + [len(data)]
+        steps = [Step(m[1].decode(), m[2].decode(), data[m.end():end]) for m, end in zip(found, ends)]
+        return {step.path: step for step in steps}
 
 
 class Commit:
-    """One commit of the series; steps: path -> patch, for files that an earlier commit touches."""
+    """One commit of the series; steps: path -> Step, for files that an earlier commit touches.
+
+    name is that of its file, TOPIC/NN-name.
+    """
 
     def __init__(self, name, message, paths, steps=None):
         self.name = name
         self.message = message.strip("\n")
         self.paths = paths
         self.steps = steps or {}
+
+    @property
+    def topic(self):
+        return self.name.split("/")[0]
 
     @property
     def subject(self):
@@ -74,7 +148,7 @@ class Commit:
         if len(body) > 1 and body[1]:
             common.die(f"{SERIES}/{name}: the line after the subject must be blank")
         return Commit(name, message, [p.strip() for p in paths.split("\n") if p.strip()],
-                      steps and split_patch(f"{SERIES}/{name}{STEPS}", steps))
+                      steps and Step.parse(f"{SERIES}/{name}{STEPS}", steps))
 
 
 class Repository:
@@ -86,8 +160,8 @@ class Repository:
         for path in sorted(files):
             if path.startswith(SERIES + "/"):
                 name = path[len(SERIES) + 1:]
-                if not SERIES_NAME.fullmatch(name):
-                    common.die(f"{path}: files of the series are named NNNN-name")
+                if [bool(SERIES_NAME.fullmatch(part)) for part in name.split("/")] != [True, True]:
+                    common.die(f"{path}: files of the series are named NN-topic/NN-name")
                 if name.endswith(STEPS):
                     if path[:-len(STEPS)] not in files:
                         common.die(f"{path} belongs to no commit")
@@ -165,8 +239,7 @@ def list_files(top):
         git = common.Git(scratch, work_tree=top)
         found = git.fields("ls-files", "--others", "--exclude-standard", "-z")
     files = [p for p in found if is_kernel_part(p)]
-    directory = os.path.join(top, SERIES)
-    if os.path.isdir(directory):
-        files += [f"{SERIES}/{n}" for n in os.listdir(directory)
-                  if n != "cover" and not n.startswith(".") and not n.endswith("~")]
+    for directory, _, names in os.walk(os.path.join(top, SERIES)):
+        files += [os.path.relpath(os.path.join(directory, n), top) for n in names
+                  if n != COVER and not n.startswith(".") and not n.endswith("~")]
     return sorted(files)

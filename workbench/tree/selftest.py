@@ -11,12 +11,16 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SERIES = "workbench/series"
+TOPIC = SERIES + "/01-core"
 BASE = {
     "Makefile": "VERSION = 7\nPATCHLEVEL = 3\n",
     "fs/exec.c": "".join(f"int line{i};\n" for i in range(40)),
     "fs/Makefile": "obj-y += exec.o\n",
     "kernel/fork.c": "int fork;\n",
     "scripts/run": "#!/bin/sh\n",
+    # It knows one maintainer and one list.
+    "scripts/get_maintainer.pl": 'print "@ARGV" =~ /--no-m/ ? "list\\@localhost (a list)\\n" : '
+                                 '"M Aintainer <m\\@localhost>\\n";\n',
     ".gitignore": "*.o\n",
 }
 
@@ -37,7 +41,7 @@ class Sandbox:
         self.tool("import.py", self.base, "1", "Linux 7.3.4", data=tar)
         self.write(".gitignore", "/build/\n/out/\n")
         self.write("README.md", "not the kernel's\n")
-        os.makedirs(os.path.join(self.top, SERIES))
+        os.makedirs(os.path.join(self.top, TOPIC))
 
     def tool(self, name, *args, data=None, fails=False):
         """Run a tool and return its output; a failure must come with an error message."""
@@ -100,7 +104,8 @@ def patch(path, old, new, line, *context):
             + "".join(f" {c}\n" for c in context))
 
 
-STEP = patch("fs/exec.c", "int line20;", "int second;", 21, "int line21;", "int line22;")
+PATCH = patch("fs/exec.c", "int line20;", "int second;", 21, "int line21;", "int line22;")
+STEP = "step fs/exec.c\n" + "".join(PATCH.splitlines(keepends=True)[3:])
 
 
 def assemble_from_nothing(box):
@@ -109,10 +114,10 @@ def assemble_from_nothing(box):
     os.chmod(os.path.join(box.top, "tools/unwind.sh"), 0o755)
     box.write("fs/exec.c.patch",
               patch("fs/exec.c", "int line0;", "int first;", 1, "int line1;", "int line2;")
-              + "".join(STEP.splitlines(keepends=True)[3:]))
-    box.write(f"{SERIES}/0002-tools.steps", STEP)
-    box.write(f"{SERIES}/0001-unwind", "fs: unwind\n\nA body.\n---\nfs/unwind.c\nfs/exec.c\n")
-    box.write(f"{SERIES}/0002-tools", "tools: a script\n---\ntools/unwind.sh\nfs/exec.c\n")
+              + "".join(PATCH.splitlines(keepends=True)[3:]))
+    box.write(f"{TOPIC}/02-tools.steps", STEP)
+    box.write(f"{TOPIC}/01-unwind", "fs: unwind\n\nA body.\n---\nfs/unwind.c\nfs/exec.c\n")
+    box.write(f"{TOPIC}/02-tools", "tools: a script\n---\ntools/unwind.sh\nfs/exec.c\n")
     box.assemble()
     assert box.git("log", "--format=%s").split("\n") == ["tools: a script", "fs: unwind", "Linux 7.3.4"]
     text = box.read("fs/exec.c", box.tree)
@@ -183,28 +188,30 @@ def bad_patch(box):
         assert word in text, text
     box.write("fs/exec.c.patch", good)
     for step in (STEP.replace("+int second;", "+int other;"), STEP.replace(" int line21;", " int line;")):
-        box.write(f"{SERIES}/0002-tools.steps", step)
+        box.write(f"{TOPIC}/02-tools.steps", step)
         text = box.assemble(fails=True)
-        for word in ("0002-tools.steps", "fs/exec.c", "patch failed"):
+        for word in ("02-tools.steps", "fs/exec.c", "patch failed"):
             assert word in text, text
-    box.write(f"{SERIES}/0002-tools.steps", STEP)
+    box.write(f"{TOPIC}/02-tools.steps", STEP)
     assert box.git("rev-parse", "HEAD") == head and box.git("status", "--porcelain") == ""
 
 
 def bad_lists(box):
-    name = f"{SERIES}/0002-tools"
+    name = f"{TOPIC}/02-tools"
     good = box.read(name)
     for text, word in ((good + "fs/none.c\n", "fs/none.c"),
                        (good.replace("tools/unwind.sh\n", ""), "tools/unwind.sh belongs to no commit"),
-                       (good.replace("fs/exec.c\n", ""), "0002-tools does not list"),
-                       (good + "fs/unwind.c\n", "0002-tools.steps must say"),
+                       (good.replace("fs/exec.c\n", ""), "02-tools does not list"),
+                       (good + "fs/unwind.c\n", "02-tools.steps must say"),
                        ("no paths\n", "expected")):
         box.write(name, text)
         assert word in box.assemble(fails=True)
     box.write(name, good)
-    for path, text, word in ((f"{SERIES}/0001-unwind.steps", STEP, "no earlier commit touches"),
-                             (f"{SERIES}/0003-none.steps", STEP, "belongs to no commit"),
-                             (f"{SERIES}/0001-unwind.steps", "text\n", "holds no patch")):
+    for path, text, word in ((f"{TOPIC}/01-unwind.steps", STEP, "no earlier commit touches"),
+                             (f"{TOPIC}/03-none.steps", STEP, "belongs to no commit"),
+                             (f"{TOPIC}/01-unwind.steps", "text\n", "is expected first"),
+                             (f"{TOPIC}/1-short", "text\n---\n", "are named"),
+                             (f"{SERIES}/01-stray", "text\n---\n", "are named")):
         box.write(path, text)
         assert word in box.assemble(fails=True)
         os.unlink(os.path.join(box.top, path))
@@ -222,7 +229,7 @@ def refresh_edits(box):
     assert "same tree" in text and "tools/other.sh: put into 'tools: a script'" in text
     assert "edited" in box.read("fs/unwind.c")
     assert "second_edited" in box.read("fs/exec.c.patch")
-    assert "second_edited" in box.read(f"{SERIES}/0002-tools.steps")
+    assert "second_edited" in box.read(f"{TOPIC}/02-tools.steps")
     assert "second" not in box.git("show", "HEAD~1:fs/exec.c")
     assert os.access(os.path.join(box.top, "tools/other.sh"), os.X_OK)
     assert box.exists("kernel/fork.c.patch")
@@ -237,7 +244,7 @@ def refresh_commit(box):
     box.git("add", "-A")
     box.git("commit", "-q", "-m", "mm: a table\n\nWhy.")
     box.refresh()
-    assert box.read(f"{SERIES}/0003-mm-a-table") == \
+    assert box.read(f"{TOPIC}/03-mm-a-table") == \
         "mm: a table\n\nWhy.\n---\nfs/Makefile\nmm/table.c\n"
     assert box.exists("fs/Makefile.patch") and box.exists("mm/table.c")
     box.round_trip()
@@ -246,8 +253,8 @@ def refresh_commit(box):
 def refresh_amended(box):
     box.git("commit", "-q", "--amend", "-m", "mm: the table")
     box.refresh()
-    assert box.exists(f"{SERIES}/0003-mm-the-table")
-    assert not box.exists(f"{SERIES}/0003-mm-a-table")
+    assert box.exists(f"{TOPIC}/03-mm-the-table")
+    assert not box.exists(f"{TOPIC}/03-mm-a-table")
     box.round_trip()
 
 
@@ -258,11 +265,11 @@ def refresh_inserted(box):
     box.git("commit", "-q", "-a", "-m", "scripts: bash")
     box.git("cherry-pick", table)
     box.refresh()
-    names = sorted(os.listdir(os.path.join(box.top, SERIES)))
-    assert names == ["0001-unwind", "0002-tools", "0002-tools.steps", "0003-scripts-bash",
-                     "0004-mm-the-table"], names
-    assert "fs/Makefile" in box.read(f"{SERIES}/0004-mm-the-table")
-    assert not box.exists(f"{SERIES}/0004-mm-the-table.steps")
+    names = sorted(os.listdir(os.path.join(box.top, TOPIC)))
+    assert names == ["01-unwind", "02-tools", "02-tools.steps", "03-scripts-bash",
+                     "04-mm-the-table"], names
+    assert "fs/Makefile" in box.read(f"{TOPIC}/04-mm-the-table")
+    assert not box.exists(f"{TOPIC}/04-mm-the-table.steps")
     box.round_trip()
 
 
@@ -311,7 +318,7 @@ def grows(box):
     """A new file and a changed one grow over three commits, and one in their middle."""
     hashes = []
     for number in range(3):
-        box.write("lib/grown.c", "".join(f"int grown{i};\n" for i in range(20 * number + 20)), box.tree)
+        box.write("lib/grown.c", "".join(f"int grown{i};\n" for i in range(10 * number + 40)), box.tree)
         box.edit("fs/Makefile", "\n", f" grown{number}.o\n")
         os.chmod(os.path.join(box.tree, "lib/grown.c"), 0o755 if number == 1 else 0o644)
         box.git("add", "-A")
@@ -319,8 +326,8 @@ def grows(box):
         hashes.append(box.tree_hash())
     box.refresh()
     assert "grown59" in box.read("lib/grown.c")
-    assert "+int grown0;" not in box.read(f"{SERIES}/0006-lib-grow-1.steps")
-    assert "grown.c" not in box.read(f"{SERIES}/0005-lib-grow-0.steps")
+    assert "+int grown0;" not in box.read(f"{TOPIC}/06-lib-grow-1.steps")
+    assert "grown.c" not in box.read(f"{TOPIC}/05-lib-grow-0.steps")
     box.round_trip()
     assert hashes == [box.tree_hash(f"HEAD~{i}") for i in (2, 1, 0)]
 
@@ -331,7 +338,7 @@ def grows(box):
     box.git("cherry-pick", last)
     box.refresh()
     assert "middle" in box.read("lib/grown.c")
-    assert "middle" in box.read(f"{SERIES}/0007-lib-middle.steps")
+    assert "middle" in box.read(f"{TOPIC}/07-lib-middle.steps")
     box.round_trip()
 
     # An edit goes to the commit that wrote the line.
@@ -340,15 +347,15 @@ def grows(box):
     assert "by_hand" in box.git("show", "HEAD~3:lib/grown.c")
     # A step that contains the line has to change as well.
     good = box.read("lib/grown.c")
-    box.write("lib/grown.c", good.replace("int grown30;", "int by_hand;"))
+    box.write("lib/grown.c", good.replace("int grown45;", "int by_hand;"))
     text = box.assemble(fails=True)
-    assert "0006-lib-grow-1.steps does not fit what lib/grown.c is" in text, text
+    assert "06-lib-grow-1.steps does not fit what lib/grown.c is" in text, text
     box.write("lib/grown.c", good)
     box.assemble()
     # A file that is removed at the end disappears from the repository.
     box.git("reset", "-q", "--hard", "HEAD~4")
     box.refresh()
-    assert not box.exists("lib") and not box.exists(f"{SERIES}/0007-lib-middle.steps")
+    assert not box.exists("lib") and not box.exists(f"{TOPIC}/07-lib-middle.steps")
     box.round_trip()
 
 
@@ -367,12 +374,76 @@ def other_point_release(box):
     assert "by_tree" in text and "second_edited" in text and "moved3" in text
 
 
+def topics(box):
+    """A commit that is moved into another folder is of another topic, and so is what follows."""
+    os.makedirs(os.path.join(box.top, SERIES, "02-mm"))
+    os.rename(os.path.join(box.top, TOPIC, "04-mm-the-table"), os.path.join(box.top, SERIES, "02-mm/01-mm-the-table"))
+    head = box.git("rev-parse", "HEAD")
+    box.assemble()
+    assert box.git("rev-parse", "HEAD", "refs/topics/01-core", "refs/topics/02-mm").split() == \
+        [head, box.git("rev-parse", "HEAD~1"), head]
+    box.write("mm/more.c", "int more;\n", box.tree)
+    box.git("add", "-A")
+    box.git("commit", "-q", "-m", "mm: more")
+    box.edit("scripts/run", "bash", "zsh")
+    box.refresh()
+    assert box.exists(f"{SERIES}/02-mm/02-mm-more") and "zsh" in box.git("show", "refs/topics/01-core:scripts/run")
+    box.round_trip()
+    # A commit with a new subject belongs where the tree says that it is.
+    box.git("commit", "-q", "--amend", "-m", "mm: still more")
+    box.git("update-ref", "refs/topics/03-more", "HEAD")
+    box.refresh()
+    assert box.exists(f"{SERIES}/03-more/01-mm-still-more")
+    box.git("reset", "-q", "--hard", "HEAD~1")
+    box.refresh()
+    assert not box.exists(f"{SERIES}/03-more")
+    # Topics stay in their order.
+    last = box.git("rev-parse", "HEAD")
+    box.git("reset", "-q", "--hard", "HEAD~2")
+    box.git("cherry-pick", last)
+    box.git("cherry-pick", "ORIG_HEAD~1")
+    assert "is behind commits of 02-mm" in box.refresh(fails=True)
+    box.assemble("--discard")
+
+
+def shorter_step(box):
+    """A stub that becomes a whole file is stored as it was, and not as a step."""
+    box.write("lib/stub.c", "int stub;\n", box.tree)
+    box.git("add", "-A")
+    box.git("commit", "-q", "-m", "lib: a stub")
+    box.write("lib/stub.c", "".join(f"int whole{i};\n" for i in range(40)), box.tree)
+    os.chmod(os.path.join(box.tree, "lib/stub.c"), 0o755)
+    box.edit("fs/exec.c", "int line30;\n", "")
+    box.git("commit", "-q", "-a", "-m", "lib: the whole")
+    hashes = [box.tree_hash("HEAD~1"), box.tree_hash()]
+    box.refresh()
+    steps = box.read(f"{SERIES}/02-mm/03-lib-the-whole.steps")
+    assert "before lib/stub.c\nnew file mode 100644\n" in steps and "whole" not in steps, steps
+    assert "step fs/exec.c\n" in steps and "index " not in steps and "+++" not in steps, steps
+    box.round_trip()
+    assert [box.tree_hash("HEAD~1"), box.tree_hash()] == hashes
+    # The stub does not change with the file.
+    box.write("lib/stub.c", box.read("lib/stub.c").replace("int whole0;", "int by_hand;"))
+    box.assemble()
+    assert box.git("show", "HEAD~1:lib/stub.c") == "int stub;" and "by_hand" in box.git("show", "HEAD:lib/stub.c")
+    box.git("reset", "-q", "--hard", "HEAD~2")
+    box.refresh()
+
+
 def mailable(box):
-    box.write(f"{SERIES}/cover", "A cover\n\nIts text.\n")
     out = os.path.join(box.top, "out/series")
+    assert "01-core has 3 commits, but no cover letter" in box.tool("mail.py", box.tree, out, fails=True)
+    box.write(f"{TOPIC}/cover", "A cover\n\nIts text.\n")
     box.tool("mail.py", box.tree, out)
-    names = sorted(os.listdir(out))
-    assert len(names) == 5 and "[PATCH 0/4] A cover" in box.read(names[0], out), names
+    names = sorted(f"{t}/{n}" for t in os.listdir(out) for n in os.listdir(os.path.join(out, t)))
+    assert len(names) == 5, names
+    cover = box.read(names[0], out)
+    for line in ("Subject: [PATCH 0/3] A cover", "To: M Aintainer <m@localhost>", "Cc: list@localhost (a list)",
+                 "Its text.", "base-commit: v7.3.4"):
+        assert f"\n{line}\n" in cover, cover
+    last = box.read(names[4], out)
+    assert "Subject: [PATCH 1/1] mm: the table" in last and "To: M Aintainer" in last, last
+    assert "To:" not in box.read(names[1], out)
     assert "Signed-off-by: A U Thor <author@localhost>" in box.read(names[1], out)
     clone = os.path.join(os.path.dirname(box.top), "am")
     box.git("clone", "-q", box.base, clone, where=box.top)
@@ -381,46 +452,15 @@ def mailable(box):
     box.tool("mail.py", box.tree, out, "--no-signoff")
     assert "Signed-off-by" not in box.read(names[1], out)
 
-
-def numbered_cover(box):
-    """The marks of the cover letter become the numbers that the patches have."""
-    out = os.path.join(box.top, "out/series")
-    names = [n[5:] for n in sorted(os.listdir(os.path.join(box.top, SERIES)))
-             if n[0].isdigit() and not n.endswith(".steps")]
-    assert len(names) == 4
-    first, second, third, fourth = names
-    cover = ("A cover\n\n"
-             f"  {{{{{first}}}}}  one\n  {{{{{second}}}}}  two\n  {{{{{fourth}}}}}  last\n\n"
-             f"Patches {{{first}...}} and {{{second}...}}, {{{third}}} and {{{fourth}}}.\n")
-    box.write(f"{SERIES}/cover", cover)
+    # A later version, and what it stands on.
+    box.write(f"{SERIES}/02-mm/cover", "Another\nVersion: 2\n\nText.\n")
     box.tool("mail.py", box.tree, out)
-    text = box.read("0000-cover-letter.patch", out)
-    for line in ("      1  one", "  2 - 3  two", "      4  last", "Patches 1 and 2 and 3, 3 and 4."):
-        assert f"\n{line}\n" in text, text
-
-    # It follows the series.
-    head = box.git("rev-parse", "HEAD")
-    box.write("fs/added.c", "int added;\n", box.tree)
-    box.git("add", "-A")
-    box.git("commit", "-q", "-m", "fs: at the end")
-    box.refresh()
-    box.tool("mail.py", box.tree, out)
-    text = box.read("0000-cover-letter.patch", out)
-    assert "\n  4 - 5  last\n" in text, text
-    box.git("reset", "-q", "--hard", head)
-    box.refresh()
-
-    good = box.read(f"{SERIES}/cover")
-    kept = sorted(os.listdir(out))
-    for old, new, word in ((f"{{{third}}}", "{none}", "'none'"),
-                           (f"{{{{{second}}}}}", "{{gone}}", "'gone'"),
-                           (f"{{{second}...}}", f"{{{third}...}}", "no group begins"),
-                           (f"{{{{{first}}}}}", f"{{{{{third}}}}}", "order of the series")):
-        assert old in good, good
-        box.write(f"{SERIES}/cover", good.replace(old, new))
-        assert word in box.tool("mail.py", box.tree, out, fails=True)
-        assert sorted(os.listdir(out)) == kept
-    box.write(f"{SERIES}/cover", good)
+    cover = box.read("02-mm/0000-cover-letter.patch", out)
+    assert "Subject: [PATCH v2 0/1] Another" in cover and "after the topics: 01-core" in cover, cover
+    assert "[PATCH v2 1/1]" in box.read("02-mm/0001-mm-the-table.patch", out)
+    box.write(f"{SERIES}/02-mm/cover", "Another\nmore\n\nText.\n")
+    assert "are expected first" in box.tool("mail.py", box.tree, out, fails=True)
+    os.unlink(os.path.join(box.top, SERIES, "02-mm/cover"))
 
 
 TESTS = [
@@ -439,8 +479,9 @@ TESTS = [
     (comes_and_goes, "a file that comes and goes again is refused"),
     (grows, "files grow over several commits"),
     (other_point_release, "the series goes onto another point release"),
-    (mailable, "the mailed series applies to the base and gives the same tree"),
-    (numbered_cover, "the cover letter numbers the patches, and unknown names are errors"),
+    (topics, "commits are of the topic in whose folder they are"),
+    (shorter_step, "a step is stored in the shorter of two ways"),
+    (mailable, "the mailed topics apply to the base and give the same tree"),
 ]
 
 

@@ -6,12 +6,9 @@
 export HOME=${HOME:-/root}
 PATH=$PERF_BUILD:$PATH
 frequency=$(guest_frequency)
-switch=/proc/sys/kernel/unwind_tables
-was=$(cat "$switch")
-keepers=()
 # perf cannot write from its ring buffer to a 9p folder.
 memory=$(mktemp -d)
-trap 'rm -rf "$memory"; echo "$was" >"$switch"; [ ${#keepers[@]} = 0 ] || kill "${keepers[@]}"' EXIT
+trap 'rm -rf "$memory"' EXIT
 mkdir -p "$outdir"
 
 # OUTDIR gets the command's output, NAME.out. Most warnings of perf do not matter here:

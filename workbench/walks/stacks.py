@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's stacks as perf prints them, and their checks.
 
-For compare in workbench/walks, workbench/libraries and workbench/stock, and for
-workbench/demo/report.
+For compare and judge in the other directories, and for workbench/demo/report.
 """
 
 import bisect
@@ -10,7 +9,6 @@ import collections
 import itertools
 import pathlib
 import re
-import subprocess
 import sys
 
 # The outermost functions of a process and of a thread: a stack that ends there is complete.
@@ -68,25 +66,11 @@ Sample = collections.namedtuple("Sample", "comm tid time event what deferred ker
 
 
 class Program:
-    """The functions of a program."""
-
-    def __init__(self, path):
-        symbols = {}
-        output = subprocess.run(["nm", "--defined-only", path], check=True, capture_output=True, text=True)
-        for line in output.stdout.splitlines():
-            address, kind, name = line.split()
-            if kind in "tTwW" or name == "_end":
-                symbols.setdefault(int(address, 16), []).append(name)
-        self.starts = sorted(symbols)
-        self.names = [min(symbols[start], key=lambda name: name not in OUTERMOST) for start in self.starts]
-
-    def function(self, address):
-        at = bisect.bisect_right(self.starts, address) - 1
-        return self.names[at] if 0 <= at < len(self.starts) - 1 else "?"
+    """The functions of a process."""
 
     def functions(self, chain):
-        """The address of a caller is its return address: its call is before that."""
-        return [self.function(address - (depth > 0)) for depth, address in enumerate(chain)]
+        """Their names, for the frames of a chain."""
+        raise NotImplementedError
 
     def whole(self, chain):
         """The part up to the thread's first function, or None if the chain does not reach it.
@@ -98,18 +82,6 @@ class Program:
             if name in OUTERMOST:
                 return chain[:depth + 1]
         return None
-
-    def after_calls(self, chain):
-        """perf's DWARF unwinder prints the last byte of a call, before the return address."""
-        names = [SIGNAL] + [self.function(address) for address in chain]
-        return [address + (name != SIGNAL) for address, name in zip(chain, names)]
-
-    @staticmethod
-    def before(frame):
-        return frame - 1
-
-    def show(self, chain):
-        return " ".join(f"{address:x}:{name}" for address, name in zip(chain, self.functions(chain)))
 
 
 def blocks(path):

@@ -46,21 +46,21 @@ int arch_unwind_user_register(const struct pt_regs *regs, unsigned int reg,
 
 /**
  * arch_unwind_user_saved_register - What a register held when a signal came
- * @context: Where the signal's frame has the registers
- * @reg:     DWARF number of the wanted one
- * @value:   Where to put it
+ * @state: The frame that the signal interrupted
+ * @reg:   DWARF number of the wanted one
+ * @value: Where to put it
  *
- * Context: Faultable.
  * Return: 0, -ENOENT if there is no such register, or -EFAULT.
  */
-int arch_unwind_user_saved_register(unsigned long context, unsigned int reg,
+int arch_unwind_user_saved_register(struct unwind_user_state *state, unsigned int reg,
 				    unsigned long *value)
 {
 	if (reg >= ARRAY_SIZE(in_sigcontext))
 		return -ENOENT;
 
 	reg = array_index_nospec(reg, ARRAY_SIZE(in_sigcontext));
-	return get_user(*value, (unsigned long __user *)(context + in_sigcontext[reg]));
+	return unwind_user_copy(state, value, state->context + in_sigcontext[reg],
+				sizeof(*value));
 }
 
 /*
@@ -79,25 +79,24 @@ static const struct {
 };
 
 /* What is beside the text may be a device. */
-static bool is_at(const struct unwind_user_state *state, unsigned long ip, const u8 *code,
+static bool is_at(struct unwind_user_state *state, unsigned long ip, const u8 *code,
 		  unsigned int len)
 {
 	u8 there[sizeof(restorers[0].code)];
 
 	if (ip < state->text_start || ip >= state->text_end || state->text_end - ip < len)
 		return false;
-	return !copy_from_user(there, (void __user *)ip, len) && !memcmp(there, code, len);
+	return !unwind_user_copy(state, there, ip, len) && !memcmp(there, code, len);
 }
 
 /**
  * arch_unwind_user_is_restorer - Whether the code of a frame is a restorer's
  * @state: The frame, with the bounds of the text that it is in
  *
- * Context: Faultable.
  * Return: Whether it is. Only the topmost frame can be in the middle of it, or in
  *	   its system call, which returns behind it.
  */
-bool arch_unwind_user_is_restorer(const struct unwind_user_state *state)
+bool arch_unwind_user_is_restorer(struct unwind_user_state *state)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(restorers); i++) {
 		unsigned long ip = state->ip;
@@ -114,16 +113,13 @@ bool arch_unwind_user_is_restorer(const struct unwind_user_state *state)
 }
 
 /**
- * arch_unwind_user_interrupted - The registers of what a signal interrupted
- * @state:	 The frame of the restorer
- * @interrupted: Where to put them
+ * arch_unwind_user_interrupted - Take the registers of what a signal interrupted
+ * @state: The frame of the restorer; its ip, sp, fp and context become those of then
  *
- * Context: Faultable.
  * Return: 0; -EFAULT if the signal's frame cannot be read; -EINVAL if it is not
  *	   on the stack, or what was interrupted is not 64-bit code.
  */
-int arch_unwind_user_interrupted(const struct unwind_user_state *state,
-				 struct unwind_user_interrupted *interrupted)
+int arch_unwind_user_interrupted(struct unwind_user_state *state)
 {
 	unsigned long context = state->sp + offsetof(struct ucontext, uc_mcontext);
 	const size_t len = offsetof(struct sigcontext_64, err);
@@ -133,15 +129,15 @@ int arch_unwind_user_interrupted(const struct unwind_user_state *state,
 	if (state->sp < state->stack_start || state->sp >= state->stack_end ||
 	    state->stack_end - state->sp < sizeof(struct ucontext))
 		return -EINVAL;
-	if (copy_from_user(&saved, (void __user *)context, len))
+	if (unwind_user_copy(state, &saved, context, len))
 		return -EFAULT;
 	regs.cs = saved.cs;
 	if (!user_64bit_mode(&regs))
 		return -EINVAL;
 
-	interrupted->ip = saved.ip;
-	interrupted->sp = saved.sp;
-	interrupted->fp = saved.bp;
-	interrupted->context = context;
+	state->ip = saved.ip;
+	state->sp = saved.sp;
+	state->fp = saved.bp;
+	state->context = context;
 	return 0;
 }

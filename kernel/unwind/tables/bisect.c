@@ -1,57 +1,117 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Search in a sorted array of offsets, wherever that is.
+ * Search in a sorted array of offsets in user memory.
  *
- * The search itself is in search.h. Where memory has to be waited for, it is done all
- * over again here.
+ * This knows no format: it compares numbers, and says what stands beside the one
+ * that it ends at. Rust makes sense of that, see parse/. The search is in C because
+ * a search by single reads would begin and end an access to user memory for each of
+ * them.
+ *
+ * Nothing is assumed of what is read: user memory may change at any time. What is
+ * compared is not read again.
  */
 #include <linux/errno.h>
 #include <linux/fault-inject-usercopy.h>
-#include <linux/string.h>
+#include <linux/kernel.h>
 #include <linux/uaccess.h>
 
 #include "bisect.h"
-#include "search.h"
-#include "wait.h"
 
-/* All of it. */
+/* The number at an address; jumps to fault: if it cannot be read. */
+#define get_number(type, at)							\
+({										\
+	type __number;								\
+										\
+	unsafe_get_user(__number, (const type __user *)(at), fault);		\
+	__number;								\
+})
+
+/* The search, for each kind of array: what is constant costs nothing. */
 static __always_inline
 int bisect(unsigned long first, u64 origin, u32 count, u64 key,
-	   struct unwind_bisect_element *element, bool user, bool wide, bool relative,
-	   bool swapped)
+	   struct unwind_bisect_element *element, bool wide, bool relative)
 {
-	const u64 size = wide ? 2 * sizeof(s64) : 2 * sizeof(s32);
-	u64 rest = 0;
-	int ret;
+	const unsigned int width = wide ? sizeof(s64) : sizeof(s32);
+	const u64 size = 2 * width;
+	/* What an element at address 0 would count from. */
+	const u64 from = origin - (relative ? first : 0);
+	/* Bytes of the elements that are left. */
+	u64 left = count * size, half;
+	u64 start, least = 0, most = U64_MAX;
+	unsigned long at, low = first;
 
-	if (user && !user_read_access_begin((const void __user *)first, count * size))
+	if (!user_read_access_begin((const void __user *)first, left))
 		return -EFAULT;
-	ret = unwind_search(first, origin, count, key, element, &rest, user, wide, relative,
-			    swapped);
-	if (user)
-		user_read_access_end();
-	if (wide) {
-		memcpy(element->rest, &rest, sizeof(element->rest));
-	} else {
-		element->rest[0] = rest;
-		element->rest[1] = 0;
+
+	/*
+	 * The last element at or below @key is in the @left bytes from @low on,
+	 * if there is one. They are at most half as many elements, rounded up,
+	 * after each read: that makes 32 reads at most, the one below included.
+	 */
+	while (left > size) {
+		half = left / 2 & -size;
+		at = low + half;
+		start = from + (relative ? at : 0) + (wide ? get_number(s64, at)
+							   : get_number(s32, at));
+		if (start <= key) {
+			if (unlikely(start < least))
+				goto unsorted;
+			least = start;
+			low = at;
+			left -= half;
+		} else {
+			if (unlikely(start > most))
+				goto unsorted;
+			most = start;
+			left = half;
+		}
 	}
-	return ret;
+	if (unlikely(low == first)) {
+		/* Element 0 was not looked at. */
+		if (!left)
+			goto none;
+		at = low;
+		start = from + (relative ? at : 0) + (wide ? get_number(s64, at)
+							   : get_number(s32, at));
+		if (start > most)
+			goto unsorted;
+		if (start > key)
+			goto none;
+		least = start;
+	}
+	at = low;
+	element->rest = wide ? get_number(u64, low + width) : get_number(u32, low + width);
+	user_read_access_end();
+	element->start = least;
+	element->nth = (low - first) / size;
+	return 0;
+
+none:
+	user_read_access_end();
+	return -ENOENT;
+unsorted:
+	user_read_access_end();
+	element->nth = (at - first) / size;
+	return -EINVAL;
+fault:
+	user_read_access_end();
+	element->start = at;
+	return -EFAULT;
 }
 
-/* An array in user memory. */
+/* Each kind that linkers write, and the others. */
 static __always_inline
-int bisect_user(unsigned long table, const struct unwind_bisect_array *array, u64 key,
-		struct unwind_bisect_element *element)
+int bisect_array(unsigned long table, const struct unwind_bisect_array *array, u64 key,
+		 struct unwind_bisect_element *element)
 {
 	const unsigned long first = table + array->place;
 
-	/* Four bytes that count from the table's base: what linkers write for .eh_frame. */
-	if (likely(!array->wide && !array->relative && !array->swapped))
-		return bisect(first, array->origin, array->count, key, element, true, false,
-			      false, false);
-	return bisect(first, array->origin, array->count, key, element, true, array->wide,
-		      array->relative, array->swapped);
+	if (array->wide && array->relative)
+		return bisect(first, array->origin, array->count, key, element, true, true);
+	if (!array->wide && !array->relative)
+		return bisect(first, array->origin, array->count, key, element, false, false);
+	return bisect(first, array->origin, array->count, key, element, array->wide,
+		      array->relative);
 }
 
 /**
@@ -60,76 +120,30 @@ int bisect_user(unsigned long table, const struct unwind_bisect_array *array, u6
  * @array:   The array
  * @key:     What to search
  * @element: Where to put what was found
- * @waits:   How many more searches may wait for memory; this one takes itself off
+ * @missing: Where to put the address of a byte that is not in memory
  *
- * In a single user access, with at most 32 reads before that of @element. If it
- * has to wait for memory, it does it all again.
+ * In a single user access, with at most 32 reads before that of @element.
  *
  * Each element that is looked at must start between those before. If one does
  * not, its number is in @element->nth.
  *
- * Context: Faultable, but page faults are disabled. The array may be anywhere.
+ * Context: Page faults are disabled. The array may be anywhere.
  * Return: 0 and in @element the last one that starts at or below @key; -ENOENT if
  *	   there is none; -EFAULT if the array could not be read; -EINVAL if it is
  *	   not sorted.
  */
 int unwind_bisect_user(unsigned long table, const struct unwind_bisect_array *array,
-		       u64 key, struct unwind_bisect_element *element, unsigned int *waits)
+		       u64 key, struct unwind_bisect_element *element, unsigned long *missing)
 {
-	struct unwind_tables_wait wait = { .left = waits };
+	const unsigned long first = table + array->place;
+	const u64 size = array->wide ? 2 * sizeof(s64) : 2 * sizeof(s32);
 	int ret;
 
 	if (should_fail_usercopy())
 		return -EFAULT;
-	do {
-		ret = bisect_user(table, array, key, element);
-	} while (unlikely(ret == -EFAULT) && unwind_tables_wait_begin(&wait));
-	unwind_tables_wait_end(&wait);
+	element->start = first;
+	ret = bisect_array(table, array, key, element);
+	if (unlikely(ret == -EFAULT))
+		*missing = unwind_tables_missing(element->start, size);
 	return ret;
-}
-
-/**
- * unwind_bisect_block_user - Search an index, and read what the element leads to
- * @index: The index
- * @key:   What to search
- * @block: Where to put what was found
- *
- * Context: Page faults are disabled. The memory may be anywhere.
- * Return: As unwind_bisect_block().
- */
-unsigned int unwind_bisect_block_user(const struct unwind_bisect_index *index, u64 key,
-				      struct unwind_bisect_block *block)
-{
-	return unwind_bisect_block(index, key, block);
-}
-
-/**
- * unwind_bisect_read_on_user - Read what an element leads to further on
- * @index: The index that the element was found in
- * @block: Where a lookup goes on, and where to put what stands there
- *
- * Context: Page faults are disabled. The memory may be anywhere.
- * Return: As unwind_bisect_read_on().
- */
-unsigned int unwind_bisect_read_on_user(const struct unwind_bisect_index *index,
-					struct unwind_bisect_block *block)
-{
-	return unwind_bisect_read_on(index, block);
-}
-
-/**
- * unwind_bisect_kernel - Search an array in the kernel's memory
- * @table:   The table that the array is in, all of it
- * @array:   The array
- * @key:     What to search
- * @element: Where to put what was found
- *
- * Context: Any.
- * Return: As unwind_bisect_user(), but for -EFAULT.
- */
-int unwind_bisect_kernel(const void *table, const struct unwind_bisect_array *array,
-			 u64 key, struct unwind_bisect_element *element)
-{
-	return bisect((unsigned long)table + array->place, array->origin, array->count, key,
-		      element, false, array->wide, array->relative, array->swapped);
 }

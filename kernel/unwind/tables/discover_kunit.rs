@@ -9,36 +9,32 @@ mod tests {
     use super::*;
     use crate::{
         registry::Registry,
-        section::{
-            Absence,
-            Origin,
-            Section, //
-        },
         table::{
             Format,
             Table, //
         },
+        text::{
+            Absence,
+            Origin,
+            Text, //
+        },
     };
 
-    /// How many sections of each kind a registry may have here.
+    /// How many texts of each kind a registry may have here.
     const MOST: usize = 8;
 
-    fn table(start: usize, end: usize, origin: Origin) -> Result<Section> {
-        let table = Table::new(0x1000, 0x2000, 0x1000).ok_or(EINVAL)?;
+    fn table(start: usize, end: usize, origin: Origin) -> Result<Text> {
+        let table = Table::new(0x1000, 0x2000, 0x1000, origin).ok_or(EINVAL)?;
 
-        Section::new(start, end, Format::SFrame, table, origin)
+        Text::new(start, end, [Some(table), None])
     }
 
     fn register(registry: &Registry, start: usize, end: usize) -> Result {
-        let section = table(start, end, Origin::Prctl)?;
-
-        registry.insert(registry.entry(section, GFP_KERNEL)?, MOST)
+        registry.register(table(start, end, Origin::Prctl)?, MOST)
     }
 
-    fn find(registry: &Registry, section: Section) -> Result {
-        let unmaps = registry.unmaps();
-
-        registry.insert_found(registry.entry(section, GFP_KERNEL)?, MOST, unmaps)
+    fn find(registry: &Registry, text: Text) -> Result {
+        registry.insert_found(text, MOST, registry.unmaps())
     }
 
     fn find_table(registry: &Registry, start: usize, end: usize) -> Result {
@@ -46,34 +42,35 @@ mod tests {
     }
 
     fn find_nothing(registry: &Registry, start: usize, end: usize) -> Result {
-        find(registry, Section::absent(start, end, Absence::NoFile)?)
+        find(registry, Text::absent(start, end, Absence::NoFile)?)
     }
 
-    /// A text, whether it has a table, and who says so.
-    type Text = (usize, usize, bool, Origin);
+    /// How many texts there are: registered, found with a table, and without.
+    fn counts(registry: &Registry) -> (usize, usize, usize) {
+        let counts = registry.counts();
+
+        (counts.explicit, counts.found, counts.absent)
+    }
+
+    /// A text, and who says that it has a table.
+    type Expected = (usize, usize, Option<Origin>);
 
     /// Whether these are all the texts that there are.
-    fn has(registry: &Registry, expected: &[Text]) -> bool {
+    fn has(registry: &Registry, expected: &[Expected]) -> bool {
         let mut from = 0;
 
         for expected in expected {
-            let Some(found) = registry.find_in(from, usize::MAX) else {
+            let Some(text) = registry.next(from) else {
                 return false;
             };
-            let Section {
-                text_start,
-                text_end,
-                ..
-            } = found.section;
-            let has_table = !found.section.is_absent();
-            let origin = found.section.origin(Format::SFrame);
+            let origin = text.table(Format::SFrame).map(|table| table.origin);
 
-            if (text_start, text_end, has_table, origin) != *expected {
+            if (text.start, text.end, origin) != *expected {
                 return false;
             }
-            from = text_end;
+            from = text.end;
         }
-        registry.find_in(from, usize::MAX).is_none()
+        registry.next(from).is_none()
     }
 
     #[test]
@@ -83,23 +80,54 @@ mod tests {
         find_table(&registry, 0x10_0000, 0x11_0000)?;
         find_nothing(&registry, 0x20_0000, 0x21_0000)?;
         find_nothing(&registry, 0x22_0000, 0x23_0000)?;
-        assert_eq!((registry.len(), registry.absent()), (1, 2));
+        register(&registry, 0x30_0000, 0x31_0000)?;
+        assert_eq!(counts(&registry), (1, 1, 2));
 
-        // Neither is copied in vain, and a child starts with both.
-        let copy = registry.copy()?;
-        assert_eq!((copy.len(), copy.absent()), (1, 2));
-        copy.unmap(0x20_ffff, 0x22_0001);
-        assert_eq!((copy.len(), copy.absent()), (1, 0));
-        copy.unmap(0x10_0000, 0x10_0001);
-        assert_eq!((copy.len(), copy.absent()), (0, 0));
-        assert_eq!((registry.len(), registry.absent()), (1, 2));
+        registry.unmap(0x20_ffff, 0x22_0001);
+        assert_eq!(counts(&registry), (1, 1, 0));
+        registry.unmap(0x10_0000, 0x10_0001);
+        assert_eq!(counts(&registry), (1, 0, 0));
 
-        // A text without a table is not one that can be unregistered.
-        let text = (0x20_0000, 0x21_0000);
-        assert!(registry.remove(text.0, text.1, Format::SFrame).is_none());
-        assert!(registry.remove_text(text.0, text.1, false).is_none());
-        assert!(registry.remove_text(text.0, text.1, true).is_some());
-        assert_eq!((registry.len(), registry.absent()), (1, 1));
+        // What was found cannot be unregistered.
+        find_table(&registry, 0x10_0000, 0x11_0000)?;
+        find_nothing(&registry, 0x20_0000, 0x21_0000)?;
+        for (start, end) in [(0x10_0000, 0x11_0000), (0x20_0000, 0x21_0000)] {
+            let removed = registry.unregister(start, end, Format::SFrame);
+
+            assert_eq!(removed, Err(ENOENT));
+        }
+        assert_eq!(counts(&registry), (1, 1, 1));
+        Ok(())
+    }
+
+    /// A child gets the texts that have a table, whether these are many or few.
+    #[test]
+    fn a_copy_is_of_texts_with_a_table() -> Result {
+        for absent in [0, 1, 2, 5, MOST] {
+            let registry = Registry::new(GFP_KERNEL)?;
+
+            for nth in 0..absent {
+                let start = nth.wrapping_mul(0x2000) | 0x20_0000;
+
+                find_nothing(&registry, start, start | 0x1000)?;
+            }
+            assert!(registry.copy()?.is_none());
+            find_table(&registry, 0x10_0000, 0x11_0000)?;
+            register(&registry, 0x30_0000, 0x31_0000)?;
+            let child = registry.copy()?.ok_or(ENOENT)?;
+            assert_eq!(counts(&child), (1, 1, 0));
+            assert!(has(
+                &child,
+                &[
+                    (0x10_0000, 0x11_0000, Some(Origin::Discovery)),
+                    (0x30_0000, 0x31_0000, Some(Origin::Prctl)),
+                ]
+            ));
+            assert_eq!(counts(&registry), (1, 1, absent));
+            child.unmap(0, usize::MAX);
+            assert_eq!(counts(&child), (0, 0, 0));
+            assert_eq!(counts(&registry), (1, 1, absent));
+        }
         Ok(())
     }
 
@@ -115,9 +143,9 @@ mod tests {
         assert_eq!(find_nothing(&registry, 0x50_0000, 0x51_0000), Err(ENOSPC));
         // One takes the place of its neighbours: also of two, and then there is room again.
         find_nothing(&registry, 0x10_0000, 0x10_2000)?;
-        assert_eq!(registry.absent(), MOST);
+        assert_eq!(counts(&registry), (0, 0, MOST));
         find_nothing(&registry, 0x10_0000, 0x10_3000)?;
-        assert_eq!(registry.absent(), MOST.wrapping_sub(1));
+        assert_eq!(counts(&registry), (0, 0, MOST.wrapping_sub(1)));
         find_nothing(&registry, 0x50_0000, 0x51_0000)?;
         for nth in 0..MOST {
             let start = nth.wrapping_mul(0x2000) | 0x60_0000;
@@ -125,10 +153,14 @@ mod tests {
             find_table(&registry, start, start | 0x1000)?;
         }
         assert_eq!(find_table(&registry, 0x52_0000, 0x53_0000), Err(ENOSPC));
+        // What a program asks for does not depend on what walks have found.
+        for nth in 0..MOST {
+            let start = nth.wrapping_mul(0x2000) | 0x80_0000;
+
+            register(&registry, start, start | 0x1000)?;
+        }
         assert_eq!(register(&registry, 0x52_0000, 0x53_0000), Err(ENOSPC));
-        // A table that was found makes room for one in its place.
-        register(&registry, 0x60_0800, 0x60_1800)?;
-        assert_eq!((registry.len(), registry.absent()), (MOST, MOST));
+        assert_eq!(counts(&registry), (MOST, MOST, MOST));
         Ok(())
     }
 
@@ -146,11 +178,11 @@ mod tests {
         assert!(has(
             &registry,
             &[
-                (0x12_0000, 0x15_0000, true, Origin::Prctl),
-                (0x20_0000, 0x24_0000, true, Origin::Discovery),
+                (0x12_0000, 0x15_0000, Some(Origin::Prctl)),
+                (0x20_0000, 0x24_0000, Some(Origin::Discovery)),
             ]
         ));
-        assert_eq!((registry.len(), registry.absent()), (2, 0));
+        assert_eq!(counts(&registry), (1, 1, 0));
 
         // The other way round it is.
         for (start, end) in [
@@ -165,44 +197,19 @@ mod tests {
         // What is left on both sides can be found again.
         find_table(&registry, 0x10_0000, 0x12_0000)?;
         find_nothing(&registry, 0x15_0000, 0x18_0000)?;
-
-        // What a program asks for does not depend on what walks have found.
-        let update = |start, end| {
-            let section = table(start, end, Origin::Prctl)?;
-            registry.replace(registry.entry(section, GFP_KERNEL)?)
-        };
-        for (start, end) in [(0x20_0000, 0x24_0000), (0x15_0000, 0x18_0000)] {
-            assert_eq!(update(start, end), Err(ENOENT));
-            assert!(registry.remove(start, end, Format::SFrame).is_none());
-        }
-        update(0x12_0000, 0x15_0000)?;
+        // Just one that was found, with a table and without.
+        register(&registry, 0x20_0000, 0x24_0000)?;
+        register(&registry, 0x15_0000, 0x18_0000)?;
         assert!(has(
             &registry,
             &[
-                (0x10_0000, 0x12_0000, true, Origin::Discovery),
-                (0x12_0000, 0x15_0000, true, Origin::Prctl),
-                (0x15_0000, 0x18_0000, false, Origin::Discovery),
-                (0x20_0000, 0x24_0000, true, Origin::Discovery),
+                (0x10_0000, 0x12_0000, Some(Origin::Discovery)),
+                (0x12_0000, 0x15_0000, Some(Origin::Prctl)),
+                (0x15_0000, 0x18_0000, Some(Origin::Prctl)),
+                (0x20_0000, 0x24_0000, Some(Origin::Prctl)),
             ]
         ));
-        Ok(())
-    }
-
-    /// A registration that fails takes nothing away.
-    #[test]
-    fn what_is_refused_changes_nothing() -> Result {
-        let registry = Registry::new(GFP_KERNEL)?;
-
-        find_nothing(&registry, 0x10_0000, 0x12_0000)?;
-        register(&registry, 0x12_0000, 0x13_0000)?;
-        find_table(&registry, 0x13_0000, 0x14_0000)?;
-        let before = registry.generation();
-        assert_eq!(register(&registry, 0x11_0000, 0x14_0000), Err(EEXIST));
-        let section = table(0x11_0000, 0x12_0000, Origin::Prctl)?;
-        let full = registry.insert(registry.entry(section, GFP_KERNEL)?, 2);
-        assert_eq!(full, Err(ENOSPC));
-        assert_eq!(registry.generation(), before);
-        assert_eq!((registry.len(), registry.absent()), (2, 1));
+        assert_eq!(counts(&registry), (3, 1, 0));
         Ok(())
     }
 
@@ -214,11 +221,7 @@ mod tests {
         find_nothing(&registry, 0x12_0000, 0x13_0000)?;
         // As a walk does: what is new, with what is on both sides.
         find_nothing(&registry, 0x10_0000, 0x13_0000)?;
-        assert_eq!(registry.absent(), 1);
-        assert!(has(
-            &registry,
-            &[(0x10_0000, 0x13_0000, false, Origin::Discovery)]
-        ));
+        assert!(has(&registry, &[(0x10_0000, 0x13_0000, None)]));
         // But not a part of one, nor one that has a table, nor more than two.
         assert_eq!(find_nothing(&registry, 0x12_0000, 0x14_0000), Err(EEXIST));
         find_table(&registry, 0x13_0000, 0x14_0000)?;
@@ -227,9 +230,9 @@ mod tests {
         find_nothing(&registry, 0x22_0000, 0x23_0000)?;
         find_nothing(&registry, 0x24_0000, 0x25_0000)?;
         assert_eq!(find_nothing(&registry, 0x20_0000, 0x25_0000), Err(EEXIST));
-        assert_eq!((registry.len(), registry.absent()), (1, 4));
+        assert_eq!(counts(&registry), (0, 1, 4));
         registry.unmap(0, usize::MAX);
-        assert_eq!((registry.len(), registry.absent()), (0, 0));
+        assert_eq!(counts(&registry), (0, 0, 0));
         Ok(())
     }
 
@@ -237,17 +240,14 @@ mod tests {
     #[test]
     fn an_unmap_takes_away_what_is_being_found() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
-        let section = || table(0x10_0000, 0x11_0000, Origin::Discovery);
+        let text = table(0x10_0000, 0x11_0000, Origin::Discovery)?;
         let unmaps = registry.unmaps();
 
         registry.unmap(0x70_0000, 0x71_0000);
-        let late = registry.insert_found(registry.entry(section()?, GFP_KERNEL)?, MOST, unmaps);
-        assert_eq!(late, Err(EAGAIN));
-        assert_eq!(registry.len(), 0);
-
-        let unmaps = registry.unmaps();
-        registry.insert_found(registry.entry(section()?, GFP_KERNEL)?, MOST, unmaps)?;
-        assert_eq!(registry.len(), 1);
+        assert_eq!(registry.insert_found(text, MOST, unmaps), Err(EAGAIN));
+        assert_eq!(counts(&registry), (0, 0, 0));
+        registry.insert_found(text, MOST, registry.unmaps())?;
+        assert_eq!(counts(&registry), (0, 1, 0));
         Ok(())
     }
 
@@ -272,8 +272,8 @@ mod tests {
             assert_eq!(registry.gap(pc), expected);
         }
         // Of texts without a table the reason is kept.
-        let section = registry.find(0x12_0000).ok_or(ENOENT)?;
-        assert_eq!(section.absence, Some(Absence::NoFile));
+        let text = registry.find(0x12_0000).ok_or(ENOENT)?;
+        assert_eq!(text.absence, Some(Absence::NoFile));
         Ok(())
     }
 }

@@ -9,87 +9,74 @@ mod tests {
     use super::*;
     use crate::{
         parse::{
-            eh_frame,
+            sframe,
             Malformed,
             Reason, //
         },
         registry::Registry,
-        section::{
-            Origin,
-            Section,
-            Verdict, //
-        },
         table::{
             Format,
             Table, //
         },
+        text::{
+            Origin,
+            State,
+            Tables,
+            Text, //
+        },
     };
 
-    /// How many sections a registry may have here.
+    /// How many texts a registry may have here.
     const MOST: usize = 3;
 
     /// The text of most of these tests.
     const TEXT: (usize, usize) = (0x40_0000, 0x41_0000);
 
-    /// Where the table of each format is that is first registered.
-    const TABLES: [usize; Format::COUNT] = [0x1000, 0x80_0000];
+    /// Where the table of each format is: one below the text, one above.
+    const TABLES: [usize; Format::COUNT] = [0x38_0000, 0x48_0000];
 
-    fn table(start: usize) -> Result<Table> {
-        Table::new(start, start.wrapping_add(0x1000), start | 0x10).ok_or(EINVAL)
-    }
-
-    fn section(text: (usize, usize), format: Format, start: usize) -> Result<Section> {
-        Section::new(text.0, text.1, format, table(start)?, Origin::Prctl)
-    }
-
-    fn register(registry: &Registry, text: (usize, usize), format: Format) -> Result {
-        let section = section(text, format, *format.of(&TABLES))?;
-
-        registry.insert(registry.entry(section, GFP_KERNEL)?, MOST)
-    }
-
-    /// What a walk does that has found these tables.
-    fn find(registry: &Registry, formats: &[Format]) -> Result {
+    fn tables_of(formats: &[Format], origin: Origin) -> Tables {
         let mut tables = [None; Format::COUNT];
 
         for format in formats {
-            *format.of_mut(&mut tables) = Some(table(*format.of(&TABLES))?);
+            let start = *format.of(&TABLES);
+            let end = start.wrapping_add(0x1000);
+
+            *format.of_mut(&mut tables) = Table::new(start, end, start | 0x10, origin);
         }
-        let section = Section::found(TEXT.0, TEXT.1, tables, Origin::Discovery)?.ok_or(EINVAL)?;
-        let unmaps = registry.unmaps();
-
-        registry.insert_found(registry.entry(section, GFP_KERNEL)?, MOST, unmaps)
+        tables
     }
 
-    /// Where the table of each format is, and who says so.
-    fn tables(registry: &Registry) -> [Option<(usize, Origin)>; Format::COUNT] {
-        Format::ALL.map(|format| {
-            let section = registry.find(TEXT.0)?;
+    fn register(registry: &Registry, text: (usize, usize), format: Format) -> Result {
+        let tables = tables_of(&[format], Origin::Prctl);
 
-            Some((section.table(format)?.start(), section.origin(format)))
-        })
+        registry.register(Text::new(text.0, text.1, tables)?, MOST)
     }
 
-    fn malformed() -> Verdict {
-        Verdict::Disabled(Malformed {
-            reason: Reason::EhFrame(eh_frame::Reason::Version),
-            offset: 0,
-        })
+    /// What a walk does that has found tables of both formats.
+    fn find(registry: &Registry) -> Result {
+        let text = Text::new(TEXT.0, TEXT.1, tables_of(&Format::ALL, Origin::Discovery))?;
+
+        registry.insert_found(text, MOST, registry.unmaps())
     }
 
-    /// For which formats there is a verdict.
-    fn is_judged(registry: &Registry) -> [bool; Format::COUNT] {
-        registry
-            .find_in(TEXT.0, TEXT.1)
-            .map_or([false; Format::COUNT], |found| {
-                found.verdicts.map(|verdict| verdict.is_some())
-            })
+    /// Who says that there is a table of each format.
+    fn origins(registry: &Registry) -> [Option<Origin>; Format::COUNT] {
+        let text = registry.find(TEXT.0);
+
+        Format::ALL.map(|format| Some(text.as_ref()?.table(format)?.origin))
     }
 
-    const PRCTL: [Option<(usize, Origin)>; Format::COUNT] = [
-        Some((TABLES[0], Origin::Prctl)),
-        Some((TABLES[1], Origin::Prctl)),
-    ];
+    const NONE: [Option<Origin>; Format::COUNT] = [None; Format::COUNT];
+    const BOTH: [Option<Origin>; Format::COUNT] = [Some(Origin::Prctl); Format::COUNT];
+
+    /// A table of one format alone.
+    fn only(format: Format) -> [Option<Origin>; Format::COUNT] {
+        let mut origins = NONE;
+
+        *format.of_mut(&mut origins) = Some(Origin::Prctl);
+        origins
+    }
 
     #[test]
     fn headers_are_in_their_tables() {
@@ -103,7 +90,7 @@ mod tests {
             (0x1000, 0x1_0000_0fff, 0x1000, true),
             (0x1000, 0x1_0000_1000, 0x1000, false),
         ] {
-            let table = Table::new(start, end, header);
+            let table = Table::new(start, end, header, Origin::Prctl);
 
             assert_eq!(table.is_some(), is_good);
             if let Some(table) = table {
@@ -119,63 +106,45 @@ mod tests {
             let registry = Registry::new(GFP_KERNEL)?;
 
             register(&registry, TEXT, first)?;
-            register(&registry, (0x50_0000, 0x51_0000), first)?;
-            assert_eq!(tables(&registry).iter().flatten().count(), 1);
+            assert_eq!(origins(&registry), only(first));
             let before = registry.generation();
             for format in Format::ALL {
-                let again = register(&registry, TEXT, format);
-
-                assert_eq!(again, if format == first { Err(EEXIST) } else { Ok(()) });
+                register(&registry, TEXT, format)?;
             }
             // What a walk has found of the one table is no longer all.
             assert!(registry.generation() != before);
-            assert_eq!(tables(&registry), PRCTL);
-            assert_eq!(registry.len(), 2);
-            for format in Format::ALL {
-                assert_eq!(register(&registry, TEXT, format), Err(EEXIST));
-                // Only just this text.
-                for text in [
-                    (0x40_0000, 0x40_ffff),
-                    (0x3f_ffff, 0x41_0000),
-                    (0x40_ffff, 0x48_0000),
-                ] {
-                    assert_eq!(register(&registry, text, format), Err(EEXIST));
-                }
-            }
+            assert_eq!(origins(&registry), BOTH);
+            assert_eq!(registry.counts().explicit, 1);
 
-            // There may be no more texts. That of another format is none.
-            register(&registry, (0x60_0000, 0x61_0000), first)?;
-            for format in Format::ALL {
-                let more = register(&registry, (0x50_0000, 0x51_0000), format);
-
-                assert_eq!(more, if format == first { Err(ENOSPC) } else { Ok(()) });
+            // Only just this text keeps the other one.
+            for text in [(TEXT.0, 0x40_ffff), (0x3f_ffff, TEXT.1)] {
+                register(&registry, text, first)?;
+                assert_eq!(origins(&registry), only(first));
+                assert_eq!(registry.counts().explicit, 1);
             }
         }
         Ok(())
     }
 
+    /// Also of the other format: a walk finds nothing in registered text.
     #[test]
-    fn what_is_registered_counts_in_its_format() -> Result {
+    fn what_is_registered_counts_for_the_text() -> Result {
         for format in Format::ALL {
             let registry = Registry::new(GFP_KERNEL)?;
-            let mut expected = TABLES.map(|start| Some((start, Origin::Discovery)));
 
-            find(&registry, &Format::ALL)?;
-            assert_eq!(tables(&registry), expected);
+            find(&registry)?;
+            assert_eq!(origins(&registry), [Some(Origin::Discovery); Format::COUNT]);
             register(&registry, TEXT, format)?;
-            *format.of_mut(&mut expected) = Some((*format.of(&TABLES), Origin::Prctl));
-            assert_eq!(tables(&registry), expected);
-            assert_eq!(registry.len(), 1);
+            assert_eq!(origins(&registry), only(format));
+            assert_eq!(find(&registry), Err(EEXIST));
 
-            // With it goes what walks will find again.
-            assert!(registry.remove(TEXT.0, TEXT.1, format).is_some());
-            assert_eq!(tables(&registry), [None; Format::COUNT]);
-            assert_eq!(registry.len(), 0);
+            registry.unregister(TEXT.0, TEXT.1, format)?;
+            assert_eq!(origins(&registry), NONE);
+            find(&registry)?;
 
             // Of a part of the text nothing stays.
-            find(&registry, &Format::ALL)?;
             register(&registry, (TEXT.0, 0x40_8000), format)?;
-            assert_eq!(tables(&registry).iter().flatten().count(), 1);
+            assert_eq!(origins(&registry), only(format));
             assert!(registry.find(0x40_8000).is_none());
         }
         Ok(())
@@ -185,131 +154,73 @@ mod tests {
     fn one_goes_without_the_other() -> Result {
         for format in Format::ALL {
             let registry = Registry::new(GFP_KERNEL)?;
-            let mut expected = PRCTL;
+            let mut expected = BOTH;
 
             for format in Format::ALL {
                 register(&registry, TEXT, format)?;
             }
-            let copy = registry.copy()?;
-            for registry in [&registry, &copy] {
-                let before = registry.generation();
-
-                expected = PRCTL;
-                assert!(registry.remove(TEXT.0, 0x40_ffff, format).is_none());
-                assert!(registry.remove(TEXT.0, TEXT.1, format).is_some());
-                assert!(registry.remove(TEXT.0, TEXT.1, format).is_none());
-                *format.of_mut(&mut expected) = None;
-                assert_eq!(tables(registry), expected);
-                assert_eq!(registry.len(), 1);
-                assert!(registry.generation() != before);
-            }
-            register(&copy, TEXT, format)?;
-            assert_eq!(tables(&copy), PRCTL);
-            assert_eq!(tables(&registry), expected);
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn an_update_is_of_one_format() -> Result {
-        let registry = Registry::new(GFP_KERNEL)?;
-        let update = |format, start| {
-            let section = section(TEXT, format, start)?;
-            registry.replace(registry.entry(section, GFP_KERNEL)?)
-        };
-
-        register(&registry, TEXT, Format::EhFrame)?;
-        assert_eq!(update(Format::SFrame, 0x5000), Err(ENOENT));
-        update(Format::EhFrame, 0x6000)?;
-        register(&registry, TEXT, Format::SFrame)?;
-        update(Format::SFrame, 0x5000)?;
-        assert_eq!(
-            tables(&registry),
-            [0x5000, 0x6000].map(|start| Some((start, Origin::Prctl)))
-        );
-        Ok(())
-    }
-
-    #[test]
-    fn verdicts_are_of_one_format() -> Result {
-        let registry = Registry::new(GFP_KERNEL)?;
-
-        find(&registry, &Format::ALL)?;
-        let section = registry.find(TEXT.0).ok_or(ENOENT)?;
-        for format in Format::ALL {
-            let before = is_judged(&registry);
-            let generation = registry.generation();
-
-            assert!(!format.of(&before));
-            assert_eq!(registry.judge(&section, format, malformed()), Ok(true));
-            assert_eq!(registry.judge(&section, format, malformed()), Ok(false));
-            let mut expected = before;
-            *format.of_mut(&mut expected) = true;
-            assert_eq!(is_judged(&registry), expected);
-            assert!(registry.generation() != generation);
-        }
-        assert_eq!(is_judged(&*registry.copy()?), [false; Format::COUNT]);
-
-        // All that was known of a section is forgotten with it.
-        register(&registry, TEXT, Format::SFrame)?;
-        assert_eq!(is_judged(&registry), [false; Format::COUNT]);
-        for format in Format::ALL {
-            assert_eq!(registry.judge(&section, format, malformed()), Ok(false));
-        }
-        registry.unmap(TEXT.0, TEXT.1);
-        find(&registry, &Format::ALL)?;
-        assert_eq!(is_judged(&registry), [false; Format::COUNT]);
-        Ok(())
-    }
-
-    /// What a program has registered in the other format stays.
-    #[test]
-    fn one_is_unmapped() -> Result {
-        for format in Format::ALL {
-            let start = *format.of(&TABLES);
-            let registry = Registry::new(GFP_KERNEL)?;
-            let mut expected = PRCTL;
-
-            for format in Format::ALL {
-                register(&registry, TEXT, format)?;
-            }
-            *format.of_mut(&mut expected) = None;
-            let copy = registry.copy()?;
+            let child = registry.copy()?.ok_or(ENOENT)?;
             let before = registry.generation();
-            registry.unmap(start, start.wrapping_add(1));
-            assert_eq!(tables(&registry), expected);
+            let part = registry.unregister(TEXT.0, 0x40_ffff, format);
+            assert_eq!(part, Err(ENOENT));
+            registry.unregister(TEXT.0, TEXT.1, format)?;
+            let again = registry.unregister(TEXT.0, TEXT.1, format);
+            assert_eq!(again, Err(ENOENT));
+            *format.of_mut(&mut expected) = None;
+            assert_eq!(origins(&registry), expected);
+            assert_eq!(registry.counts().explicit, 1);
             assert!(registry.generation() != before);
-            assert_eq!(tables(&copy), PRCTL);
-
-            // Both at once, and what is between them.
-            copy.unmap(TABLES[0], TABLES[1].wrapping_add(1));
-            assert_eq!(tables(&copy), [None; Format::COUNT]);
-            assert_eq!(copy.len(), 0);
-
-            // What a walk has found goes with it: it finds that again.
-            registry.unmap(TEXT.0, TEXT.1);
-            find(&registry, &Format::ALL)?;
-            register(&registry, TEXT, format)?;
-            registry.unmap(start, start.wrapping_add(1));
-            assert_eq!(registry.len(), 0);
-
-            // What a program has registered does not go with what a walk has found.
-            find(&registry, &Format::ALL)?;
-            register(&registry, TEXT, format)?;
-            let other = Format::ALL
-                .into_iter()
-                .find(|other| *other != format)
-                .ok_or(EINVAL)?;
-            let start = *other.of(&TABLES);
-            registry.unmap(start, start.wrapping_add(1));
-            assert!(registry.find(TEXT.0).is_some_and(|section| {
-                section.has_explicit(format) && section.table(other).is_none()
-            }));
+            assert_eq!(origins(&child), BOTH);
         }
         Ok(())
     }
 
-    /// Wherever they are: one of these is below the text, one above.
+    #[test]
+    fn states_are_of_one_format() -> Result {
+        for format in Format::ALL {
+            let registry = Registry::new(GFP_KERNEL)?;
+            let is_bad = |registry: &Registry| {
+                let text = registry.find(TEXT.0);
+
+                Format::ALL.map(|format| {
+                    let table = text.as_ref().and_then(|text| text.table(format));
+
+                    table.is_some_and(|table| matches!(table.state, State::Bad(_)))
+                })
+            };
+            let mut expected = [false; Format::COUNT];
+
+            for format in Format::ALL {
+                register(&registry, TEXT, format)?;
+            }
+            let text = registry.find(TEXT.0).ok_or(ENOENT)?;
+            let set = |text, format| {
+                let bad = State::Bad(Malformed {
+                    reason: Reason::SFrame(sframe::Reason::Magic),
+                    offset: 0,
+                });
+
+                registry.set_state(text, format, bad, registry.generation())
+            };
+            assert_eq!(set(&text, format), Ok(true));
+            *format.of_mut(&mut expected) = true;
+            assert_eq!(is_bad(&registry), expected);
+            // One who saw the text before does not take that back, and adds the other one.
+            for other in Format::ALL {
+                assert_eq!(set(&text, other), Ok(other != format));
+            }
+            assert_eq!(is_bad(&registry), [true; Format::COUNT]);
+
+            // A table that is registered anew is read anew, the other one is not.
+            register(&registry, TEXT, format)?;
+            expected = [true; Format::COUNT];
+            *format.of_mut(&mut expected) = false;
+            assert_eq!(is_bad(&registry), expected);
+        }
+        Ok(())
+    }
+
+    /// With a table goes its text, whatever other tables that has.
     #[test]
     fn a_byte_of_either_is_enough() -> Result {
         for format in Format::ALL {
@@ -318,13 +229,15 @@ mod tests {
             for at in [start, start | 0xfff] {
                 let registry = Registry::new(GFP_KERNEL)?;
 
-                find(&registry, &Format::ALL)?;
+                for format in Format::ALL {
+                    register(&registry, TEXT, format)?;
+                }
                 registry.unmap(start.wrapping_sub(1), start);
                 let end = start.wrapping_add(0x1000);
                 registry.unmap(end, end.wrapping_add(1));
-                assert_eq!(registry.len(), 1);
+                assert_eq!(origins(&registry), BOTH);
                 registry.unmap(at, at.wrapping_add(1));
-                assert_eq!(registry.len(), 0);
+                assert_eq!(origins(&registry), NONE);
             }
         }
         Ok(())

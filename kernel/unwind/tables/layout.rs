@@ -7,14 +7,12 @@ use core::mem::offset_of;
 use kernel::{
     bindings::{
         self,
-        unwind_tables_walk as Walk,
         unwind_user_frame as Frame, //
     },
     prelude::*, //
 };
 
 use crate::parse::{
-    Budget,
     Packed,
     Register,
     Rule,
@@ -77,24 +75,16 @@ static_assert!(
         == bindings::UNWIND_USER_SIGNAL | bindings::UNWIND_USER_NO_ROWS
 );
 
-static_assert!(Budget::PLACES[0] == 0);
-static_assert!(offset_of!(Walk, budget) + Budget::PLACES[1] == offset_of!(Walk, lookup_budget));
-static_assert!(align_of::<Budget>() == align_of::<u32>());
-static_assert!(size_of::<Budget>() == 2 * size_of::<u32>());
-static_assert!(
-    bindings::UNWIND_TABLES_LOOKUP_BUDGET == bindings::UNWIND_TABLES_BUDGET / Budget::LOOKUPS
-);
-static_assert!(Budget::FIND == bindings::UNWIND_TABLES_FIND);
-static_assert!(Budget::READ_ON == bindings::UNWIND_TABLES_READ_ON);
-
 static_assert!(Packed::USUAL == bindings::UNWIND_TABLES_RULE_USUAL as u64);
 static_assert!(Packed::OUTERMOST == bindings::UNWIND_TABLES_RULE_OUTERMOST as u64);
 static_assert!(Packed::FROM_FP == bindings::UNWIND_TABLES_RULE_FROM_FP as u64);
 static_assert!(Packed::FP == bindings::UNWIND_TABLES_RULE_FP);
 static_assert!(Packed::CFA == bindings::UNWIND_TABLES_RULE_CFA);
-static_assert!(Packed::SHORT == bindings::UNWIND_TABLES_RULE_SHORT);
-// C's own mark is none of these words.
+static_assert!(Packed::CFA_BITS == bindings::UNWIND_TABLES_RULE_CFA_BITS);
+// C's own words are none of these.
 static_assert!(
-    bindings::UNWIND_TABLES_RULE_ELSEWHERE as u64 & (Packed::USUAL | Packed::OTHER) == 0
+    (bindings::UNWIND_TABLES_RULE_LARGE | bindings::UNWIND_TABLES_RULE_ERROR) as u64
+        & (Packed::USUAL | Packed::OTHER)
+        == 0
 );
 static_assert!(Packed::NEAR as u32 == bindings::UNWIND_USER_NEAR);

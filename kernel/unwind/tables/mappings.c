@@ -11,7 +11,6 @@
 #include <linux/unwind_tables.h>
 
 #include "../user.h"
-#include "mappings.h"
 
 /*
  * How many mappings may be looked at for a part of a file: below the text for the file's
@@ -43,46 +42,50 @@ static bool range_is(struct mm_struct *mm, unsigned long start, unsigned long en
 	return start >= end;
 }
 
-/* See mappings.h. */
-bool unwind_tables_range_is(struct mm_struct *mm, unsigned long start, unsigned long end,
-			    vm_flags_t flags)
+/*
+ * What a mapping shows a part of: a file, or an object of the kernel's own, such as the
+ * vDSO. NULL for other memory. Two mappings are of the same object if this is the same.
+ */
+static const void *mapped_object(const struct vm_area_struct *vma)
 {
-	return range_is(mm, start, end, flags, mm->map_count);
+	if (vma->vm_file)
+		return file_inode(vma->vm_file);
+	/* Whichever special mapping it is. */
+	return vma_is_special_mapping(vma, vma->vm_private_data) ? vma->vm_private_data : NULL;
 }
 
-/* Whether a mapping is of a file, from its start on. */
-static bool has_header(const struct vm_area_struct *vma, const struct inode *inode)
+/* Whether a mapping is memory of an object, from its start on. */
+static bool has_header(const struct vm_area_struct *vma, const void *object)
 {
-	return vma && vma->vm_file && file_inode(vma->vm_file) == inode && !vma->vm_pgoff &&
-	       is_memory(vma);
+	return vma && mapped_object(vma) == object && !vma->vm_pgoff && is_memory(vma);
 }
 
 /*
- * The mapping with the start of the file that @text is of, or NULL. Linkers put
+ * The mapping with the start of the object that @text is of, or NULL. Linkers put
  * all of a file as far apart as it is in the file, or put what is first there
  * below what follows.
  */
 static struct vm_area_struct *find_header(struct mm_struct *mm, struct vm_area_struct *text)
 {
-	const struct inode *inode = file_inode(text->vm_file);
+	const void *object = mapped_object(text);
 	unsigned long before = text->vm_pgoff << PAGE_SHIFT;
 	struct vm_area_struct *vma = text;
 	int i;
 
 	VMA_ITERATOR(vmi, mm, text->vm_start);
 
-	if (has_header(text, inode))
+	if (has_header(text, object))
 		return text;
 	if (before < text->vm_start) {
 		vma = vma_lookup(mm, text->vm_start - before);
-		if (has_header(vma, inode) && vma->vm_start == text->vm_start - before)
+		if (has_header(vma, object) && vma->vm_start == text->vm_start - before)
 			return vma;
 	}
 	for (i = 0; i < MAPPINGS_NEAR; i++) {
 		vma = vma_prev(&vmi);
 		if (!vma)
 			break;
-		if (has_header(vma, inode))
+		if (has_header(vma, object))
 			return vma;
 	}
 	return NULL;
@@ -94,9 +97,8 @@ static struct vm_area_struct *find_header(struct mm_struct *mm, struct vm_area_s
  * @object: Where to put what was found
  *
  * Context: Process context, takes the mmap lock.
- * Return: 0; -ENOENT if there is no text at @ip, or if tables are not looked for;
- *	   -EINTR if the task is being killed; -EAGAIN if it would have to wait for
- *	   the lock, and must not.
+ * Return: 0; -ENOENT if there is no text at @ip; -EINTR if the task is being killed;
+ *	   -EAGAIN if it would have to wait for the lock, and must not.
  */
 int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *object)
 {
@@ -104,8 +106,6 @@ int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *obj
 	struct vm_area_struct *vma;
 	int ret;
 
-	if (!static_branch_likely(&unwind_tables_discovery))
-		return -ENOENT;
 	ret = unwind_user_lock_mappings();
 	if (ret)
 		return ret;
@@ -117,10 +117,9 @@ int unwind_tables_find_object(unsigned long ip, struct unwind_tables_object *obj
 	*object = (struct unwind_tables_object) {
 		.start = vma->vm_start,
 		.end = vma->vm_end,
-		.most = unwind_tables_most(),
-		.is_file = vma->vm_file,
+		.is_file = mapped_object(vma),
 	};
-	if (vma->vm_file) {
+	if (object->is_file) {
 		object->offset = ((u64)vma->vm_pgoff << PAGE_SHIFT) + (ip - vma->vm_start);
 		vma = find_header(mm, vma);
 		if (vma) {
@@ -139,7 +138,7 @@ unlock:
  * address @from on; 0 if it is not.
  */
 static unsigned long find_range(struct mm_struct *mm, unsigned long from,
-				const struct inode *inode, u64 offset, u64 len)
+				const void *object, u64 offset, u64 len)
 {
 	VMA_ITERATOR(vmi, mm, from);
 	struct vm_area_struct *vma;
@@ -153,8 +152,7 @@ static unsigned long find_range(struct mm_struct *mm, unsigned long from,
 			break;
 		start = (u64)vma->vm_pgoff << PAGE_SHIFT;
 		size = vma->vm_end - vma->vm_start;
-		if (vma->vm_file && file_inode(vma->vm_file) == inode &&
-		    vma->vm_flags & VM_READ && is_memory(vma) &&
+		if (mapped_object(vma) == object && vma->vm_flags & VM_READ && is_memory(vma) &&
 		    offset >= start && offset - start < size && len <= size - (offset - start))
 			return vma->vm_start + (offset - start);
 	}
@@ -189,23 +187,25 @@ int unwind_tables_find_headers(unsigned long ip, const struct unwind_tables_obje
 	if (ret)
 		return ret;
 	text = vma_lookup(mm, ip);
-	if (text && text->vm_file)
-		*start = find_range(mm, object->header, file_inode(text->vm_file), offset, len);
+	if (text && mapped_object(text))
+		*start = find_range(mm, object->header, mapped_object(text), offset, len);
 	mmap_read_unlock(mm);
 	return *start ? 0 : -ENODATA;
 }
 
-/* Whether a range is readable memory of a file, from byte @offset of that on, in few mappings. */
-static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long end,
-		       const struct inode *inode, u64 offset)
+/* Whether a range is readable memory of @object, from its byte @offset on, in few mappings. */
+static bool is_of_object(struct mm_struct *mm, unsigned long start, unsigned long end,
+			 const void *object, u64 offset)
 {
 	VMA_ITERATOR(vmi, mm, start);
 	unsigned int most = MAPPINGS_MOST;
 	struct vm_area_struct *vma;
 
+	if (!object)
+		return false;
 	for_each_vma_range(vmi, vma, end) {
 		if (!most-- || vma->vm_start > start || !(vma->vm_flags & VM_READ) ||
-		    !is_memory(vma) || !vma->vm_file || file_inode(vma->vm_file) != inode ||
+		    !is_memory(vma) || mapped_object(vma) != object ||
 		    ((u64)vma->vm_pgoff << PAGE_SHIFT) + (start - vma->vm_start) != offset)
 			return false;
 		offset += vma->vm_end - start;
@@ -214,11 +214,11 @@ static bool is_of_file(struct mm_struct *mm, unsigned long start, unsigned long 
 	return start >= end;
 }
 
-/* Whether a mapping goes on with what the one below it has of a file. */
+/* Whether a mapping goes on with what the one below it has of an object. */
 static bool goes_on(const struct vm_area_struct *below, const struct vm_area_struct *vma)
 {
-	return below->vm_end == vma->vm_start && below->vm_file && vma->vm_file &&
-	       file_inode(below->vm_file) == file_inode(vma->vm_file) &&
+	return below->vm_end == vma->vm_start && mapped_object(vma) &&
+	       mapped_object(below) == mapped_object(vma) &&
 	       below->vm_pgoff + vma_pages(below) == vma->vm_pgoff &&
 	       !((below->vm_flags ^ vma->vm_flags) & VM_ACCESS_FLAGS) &&
 	       is_memory(below) && is_memory(vma);
@@ -272,8 +272,8 @@ int unwind_tables_find_part(unsigned long ip, bool around, struct unwind_tables_
 		return ret;
 	ret = -ENODATA;
 	text = vma_lookup(mm, ip);
-	if (!text || !text->vm_file ||
-	    !is_of_file(mm, part->start, part->end, file_inode(text->vm_file), part->offset))
+	if (!text ||
+	    !is_of_object(mm, part->start, part->end, mapped_object(text), part->offset))
 		goto unlock;
 
 	if (around)
@@ -325,8 +325,7 @@ int unwind_tables_find_records(unsigned long ip, unsigned long header, unsigned 
 	ret = -ENODATA;
 	text = vma_lookup(mm, ip);
 	vma = vma_lookup(mm, addr);
-	if (!text || !text->vm_file || !vma || !vma->vm_file ||
-	    file_inode(text->vm_file) != file_inode(vma->vm_file) ||
+	if (!text || !vma || !mapped_object(vma) || mapped_object(text) != mapped_object(vma) ||
 	    !(vma->vm_flags & VM_READ) ||
 	    !has_no_device(mm, min(header, addr), max(header, addr) + 1))
 		goto unlock;
@@ -374,9 +373,8 @@ int unwind_tables_lock_mapped(unsigned long text_start, unsigned long text_end,
 	for (i = 0; i < nr; i++) {
 		if (parts[i].start == parts[i].end)
 			continue;
-		if (!vma->vm_file ||
-		    !is_of_file(mm, parts[i].start, parts[i].end, file_inode(vma->vm_file),
-				parts[i].offset))
+		if (!is_of_object(mm, parts[i].start, parts[i].end, mapped_object(vma),
+				  parts[i].offset))
 			goto unlock;
 	}
 	return 0;
@@ -387,7 +385,35 @@ unlock:
 }
 
 /**
- * unwind_tables_unlock_mapped - Drop the lock of unwind_tables_lock_mapped()
+ * unwind_tables_lock_table - Take the mmap lock if what a program registers is mapped
+ * @table: The text, in the current process, and its table
+ *
+ * The table's bytes are not looked at. They may change at any time, and most tables
+ * are never used.
+ *
+ * Context: Process context.
+ * Return: 0, then the caller calls unwind_tables_unlock_mapped(); -EINVAL if a range
+ *	   is beyond user space; -EACCES if some of the text is not executable memory or
+ *	   some of the table not readable memory; -EINTR if the task is being killed.
+ */
+int unwind_tables_lock_table(const struct unwind_table *table)
+{
+	struct mm_struct *mm = current->mm;
+
+	if (table->text_end > TASK_SIZE_MAX || table->table_end > TASK_SIZE_MAX)
+		return -EINVAL;
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	if (range_is(mm, table->text_start, table->text_end, VM_EXEC, mm->map_count) &&
+	    range_is(mm, table->table_start, table->table_end, VM_READ, mm->map_count))
+		return 0;
+	mmap_read_unlock(mm);
+	return -EACCES;
+}
+
+/**
+ * unwind_tables_unlock_mapped - Drop the lock of unwind_tables_lock_mapped() or
+ *				 unwind_tables_lock_table()
  */
 void unwind_tables_unlock_mapped(void)
 {

@@ -5,7 +5,6 @@
 //! A crate of its own: the parser knows no kernel, so it is tested without what uses it. Its tables
 //! are in the kernel's memory.
 
-mod bisect;
 mod parse;
 mod vectors;
 
@@ -20,21 +19,21 @@ mod tests {
     use super::*;
     use crate::{
         parse::{
-            self,
+            bisect_price,
             elf::{
                 self,
                 Target, //
             },
+            read_price,
             Array,
-            Budget,
             Element,
-            Fault,
-            Lost,
+            Error,
             Reader,
             Rule,
             Value, //
         },
         vectors::{
+            self,
             all_tables,
             elf::{
                 Expected,
@@ -46,18 +45,19 @@ mod tests {
     };
 
     /// Units that every lookup in the vectors can pay from.
-    const ENOUGH: u32 = 1000;
+    const ENOUGH: u32 = 10_000;
     /// Longer tables and files have nothing behind this.
     const MOST: usize = 8192;
 
     /// A table, or the start of a file, in memory. From the access of some number on, all may fail;
-    /// the first access is 0.
+    /// the first access is 0. Each access takes its price off `left`.
     struct Memory {
         bytes: KVec<u8>,
         /// How long it is said to be.
         len: usize,
         fails: Option<u32>,
         accesses: Cell<u32>,
+        left: Cell<u32>,
     }
 
     impl Memory {
@@ -72,25 +72,31 @@ mod tests {
                 len: table.len,
                 fails: None,
                 accesses: Cell::new(0),
+                left: Cell::new(ENOUGH),
             })
         }
 
-        fn access(&self) -> Result<(), Fault> {
+        fn access(&self, price: u32) -> Result<(), Error> {
             let nth = self.accesses.get();
+            let left = self.left.get().checked_sub(price);
 
+            self.left.set(left.unwrap_or(0));
+            if left.is_none() {
+                return Err(Error::Budget);
+            }
             self.accesses.set(nth.saturating_add(1));
             if self.fails.is_some_and(|first| nth >= first) {
-                return Err(Fault);
+                return Err(Error::Fault);
             }
             Ok(())
         }
 
-        /// The rule for `pc` in a change of `table`, which this is.
+        /// The rule for `pc` in a change of `table`, which this is; and what is left of `units`.
         fn rule(&self, table: &Table, pc: u64, units: u32) -> (Found, u32) {
-            let mut budget = Budget::new(units);
-            let found = table.rule(self, self.len, pc, &mut budget);
+            self.left.set(units);
+            let found = table.rule(self, self.len, pc);
 
-            (found, budget.left())
+            (found, self.left.get())
         }
 
         /// What is found for byte `offset` of a file, of which this has all but the first `less`
@@ -101,43 +107,41 @@ mod tests {
             less: u64,
             offset: u64,
         ) -> Result<elf::Object, elf::Error> {
-            let mut budget = Budget::new(ENOUGH);
-            let headers = elf::Headers::read(start, start.len as u64, &Target::AMD64, &mut budget)?;
+            let headers = elf::Headers::read(start, start.len as u64, &Target::AMD64)?;
             let at = headers.place().wrapping_sub(less);
 
             assert!(headers.end() > start.len as u64);
-            headers.object(self, at, offset, &Target::AMD64, &mut budget)
+            headers.object(self, at, offset, &Target::AMD64)
         }
 
-        /// What is found for byte `offset` of the file that this is.
+        /// What is found for byte `offset` of the file that this is; and what is left of `units`.
         fn object(&self, offset: u64, units: u32) -> (Result<elf::Object, elf::Error>, u32) {
-            let mut budget = Budget::new(units);
-            let len = self.len as u64;
-            let found = elf::object(self, len, offset, &Target::AMD64, &mut budget);
+            self.left.set(units);
+            let found = elf::object(self, self.len as u64, offset, &Target::AMD64);
 
-            (found, budget.left())
+            (found, self.left.get())
         }
     }
 
     impl Reader for Memory {
-        fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
             let bytes = usize::try_from(offset)
                 .ok()
                 .and_then(|offset| self.bytes.get(offset..)?.get(..buf.len()))
-                .ok_or(Fault)?;
+                .ok_or(Error::Fault)?;
 
-            self.access()?;
+            self.access(read_price(buf.len()))?;
             buf.copy_from_slice(bytes);
             Ok(())
         }
 
-        fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
-            self.access()?;
-            bisect::in_kernel_memory(&self.bytes, array, key)
+        fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+            self.access(bisect_price(array.count))?;
+            vectors::search(&self.bytes, array, key)
         }
     }
 
-    type Found = Result<Rule, parse::Error>;
+    type Found = Result<Rule, Error>;
 
     /// Whether something was found that was expected; says so, if not.
     fn agree(table: &Table, name: &str, pc: u64, found: Found, expected: Found) -> bool {
@@ -197,7 +201,7 @@ mod tests {
                     if memory.accesses.get() <= fails {
                         break found;
                     }
-                    assert!(agree(table, "fault", *pc, found, Err(parse::Error::Fault)));
+                    assert!(agree(table, "fault", *pc, found, Err(Error::Fault)));
                     fails = fails.saturating_add(1);
                 };
                 assert!(agree(table, "no fault", *pc, found, expected.result()));
@@ -217,7 +221,7 @@ mod tests {
 
                 assert!((1..ENOUGH).contains(&spent));
                 assert_eq!(with(spent), (expected.result(), 0));
-                assert_eq!(with(spent.wrapping_sub(1)), (Err(parse::Error::Budget), 0));
+                assert_eq!(with(spent.wrapping_sub(1)), (Err(Error::Budget), 0));
             }
         }
         Ok(())
@@ -239,6 +243,7 @@ mod tests {
         }
     }
 
+    /// The search of these tests is that of the kernel.
     #[test]
     fn arrays() {
         for vectors::Search {
@@ -248,10 +253,11 @@ mod tests {
         } in vectors::ARRAYS
         {
             for (key, expected) in *lookups {
-                assert_eq!(bisect::in_kernel_memory(bytes, array, *key), *expected);
+                assert_eq!(vectors::search(bytes, array, *key), *expected);
             }
         }
     }
+
     /// Whether something was found in a file that was expected; says so, if not.
     fn agree_on_file(memory: &Memory, name: &str, offset: u64, expected: Expected) -> bool {
         let (found, _) = memory.object(offset, ENOUGH);
@@ -331,11 +337,11 @@ mod tests {
                 let spent = ENOUGH.wrapping_sub(left);
 
                 // The ELF header, and two reads of up to four program headers.
-                assert_eq!((memory.accesses.take(), spent), (3, 24));
+                assert_eq!(memory.accesses.take(), 3);
                 for units in 0..spent {
                     let refused = (Err(elf::Error::Budget), 0);
                     assert_eq!(memory.object(*offset, units), refused);
-                    assert_eq!(memory.accesses.take(), units / elf::READ);
+                    assert!(memory.accesses.take() < 3);
                 }
                 assert_eq!(memory.object(*offset, spent), (found, 0));
 

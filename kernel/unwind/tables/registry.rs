@@ -1,100 +1,134 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which text belongs to which table: one registry per address space.
+//! Which text has which tables: one registry per address space.
 //!
-//! `slot` is where an address space keeps it, `locked` what changes it, `lookup` what a walk does
-//! with it, and `discover` how a walk finds tables that nobody has registered.
+//! `mm` is where an address space keeps it, `lookup` what a walk does with it, and `discover` how
+//! tables are found that nobody has registered.
 
 mod discover;
-mod locked;
 mod lookup;
-mod slot;
+mod mm;
 
-pub(crate) use discover::TARGET;
+pub(crate) use discover::register_at_exec;
 pub(crate) use lookup::walk_flags;
-
-use core::ptr::NonNull;
-
-use pin_init::pin_init_array_from_fn;
 
 use kernel::{
     alloc::Flags,
+    bindings,
+    maple_tree::{
+        RcuMapleTree,
+        RcuMapleWriter, //
+    },
     new_mutex,
     prelude::*,
     sync::{
         aref::ARef,
         atomic::{
+            Acquire,
             Atomic,
-            Relaxed, //
+            Relaxed,
+            Release, //
         },
+        lock::mutex::MutexGuard,
         rcu,
         Mutex, //
     },
 };
 
 use crate::{
-    cache::{
-        self,
-        Cache, //
-    },
-    section::{
-        Found,
-        Judged,
-        Section,
-        Verdict, //
-    },
-    set::Set,
     table::Format,
-    tree::{
-        EntryRef,
-        Tree, //
+    text::{
+        State,
+        Text, //
     },
 };
 
-/// What an address space has: a set of sections, which it may share with others, and verdicts.
+/// How far beyond its text a table is looked for when memory is unmapped. A table that is farther
+/// away stays registered until its text goes: lookups then fail.
+const MAX_REACH: usize = 1 << 20;
+
+/// From one generation to the next: odd, so that none comes again before all 2^64 were there, and so
+/// that the generations that an address space has are farther apart than addresses.
+pub(crate) const GENERATION: u64 = 0xd134_2543_de82_ef95;
+
+/// An entry of the tree: a reference to a text, which is not changed any more. A child shares those
+/// of its parent.
+type TextRef = ARef<rcu::Counted<Text>>;
+
+/// What is known about the texts of an address space.
 ///
-/// fork() shares the set: most children exec, or register nothing. A registry that changes a shared
-/// set makes a copy of its own first. Verdicts are not in the set, for they are never shared: the
-/// bytes of private tables may differ after a fork.
+/// Readers take no lock. They cannot hold one while they read user memory, which may sleep for as
+/// long as another process pleases, so they copy a text out under RCU and go on with the copy. If
+/// it is removed meanwhile, they get a fault or one stale answer, as if they had been faster.
 ///
 /// # Invariants
 ///
-/// - `set` is replaced under `lock`.
-/// - All that write to `verdicts`, or to a set that is not shared, hold `lock`.
-/// - Each verdict is in the tree of its table's format, at the first address of its section's text,
-///   and no section that was removed has one.
-/// - `generation` was changed since the last time that a section was removed or replaced, unless by
-///   one that covers it and has no table either, or that a table was disabled.
-/// - `cache` is null, or this registry's, made by `KBox`. It stays when it is there.
+/// - All that write to `texts` or `generation` hold `lock`.
+/// - Each text is in `texts` at its bounds.
+/// - `generation` was changed since the last time that a text or a table was removed, or another
+///   table came into its place.
 /// - `unmaps` was raised since the last time that something was unmapped or moved.
 #[repr(C)]
-#[pin_data(PinnedDrop)]
+#[pin_data]
 pub(crate) struct Registry {
-    /// Changed after a section was removed or replaced, or its table disabled. What a walk has
-    /// looked up after it loaded this is good as long as this does not change. It is never zero:
-    /// that is what a walk starts with that has found nothing yet. C loads it, too: `struct
-    /// unwind_tables`.
+    /// Changed after a text or a table was removed. What a walk has looked up after it loaded this
+    /// is good as long as this does not change. It is never zero: that is what a walk starts with
+    /// that has found nothing yet. C loads it, too: `struct unwind_tables`.
     generation: Atomic<u64>,
-    /// What walks have looked up, for C.
-    cache: Atomic<*mut Cache>,
-    /// Held by all that change the set, the verdicts or the generation, and by fork(), so that no
-    /// set becomes shared while it is written to. It is taken inside the mmap lock; user memory is
-    /// never touched while it is held.
+    /// What walks have looked up: C makes it, and frees it.
+    cache: Atomic<*mut bindings::unwind_tables_cache>,
+    /// It is taken inside the mmap lock; user memory is never touched while it is held.
     #[pin]
-    lock: Mutex<()>,
-    /// Readers go on with the set that they have found when it is replaced, and the reference to it
-    /// is dropped a grace period later. The reference keeps the set alive. It also keeps another
-    /// registry, which may have the only other one, from taking the set for its own and adding
-    /// sections that these readers must not see.
-    set: rcu::Pointer<ARef<Set>>,
+    lock: Mutex<Counts>,
     #[pin]
-    verdicts: [Tree<Judged>; Format::COUNT],
-    /// The id of the next section.
-    next_id: Atomic<u64>,
+    texts: RcuMapleTree<TextRef>,
     /// Raised, with the mmap lock held for writing, when something is unmapped or moved: also what
-    /// no section is about. A walk that finds a table in what is mapped sees by it whether that is
+    /// no text is about. A walk that finds a table in what is mapped sees by it whether that is
     /// still so.
     unmaps: Atomic<u64>,
+}
+
+/// How many texts there are, and where tables are.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// Those that exec or the program has registered.
+    pub(crate) explicit: usize,
+    /// Those that discovery has found, with a table.
+    pub(crate) found: usize,
+    /// Those without a table.
+    pub(crate) absent: usize,
+    /// How far a table reaches beyond its text, at most [`MAX_REACH`]. It never falls.
+    reach: usize,
+}
+
+impl Counts {
+    /// Finds the number of texts like this one.
+    fn of(&mut self, text: &Text) -> &mut usize {
+        if text.is_absent() {
+            &mut self.absent
+        } else if text.is_explicit() {
+            &mut self.explicit
+        } else {
+            &mut self.found
+        }
+    }
+
+    /// Counts a text that was stored.
+    fn add(&mut self, text: &Text) {
+        let count = self.of(text);
+
+        // Does not wrap: each one takes memory.
+        *count = count.wrapping_add(1);
+        self.reach = self.reach.max(text.reach().min(MAX_REACH));
+    }
+
+    /// Counts a text that was removed.
+    fn sub(&mut self, text: &Text) {
+        let count = self.of(text);
+
+        // Does not wrap: it was counted.
+        *count = count.wrapping_sub(1);
+    }
 }
 
 // C gives it to all tasks of an address space.
@@ -106,363 +140,341 @@ const _: () = {
 impl Registry {
     /// Makes an empty registry.
     pub(crate) fn new(flags: Flags) -> Result<Pin<KBox<Self>>> {
-        Self::with(Set::new(flags)?, 1, flags)
+        Self::with(RcuMapleTree::new(), Counts::default(), flags)
     }
 
-    /// Makes a registry of the sections in `set`, whose ids are below `next_id`.
-    fn with(set: ARef<Set>, next_id: u64, flags: Flags) -> Result<Pin<KBox<Self>>> {
-        KBox::pin_init(
-            pin_init!(Self {
-                lock <- new_mutex!((), "unwind_tables"),
-                set: rcu::Pointer::new(set),
-                verdicts <- pin_init_array_from_fn(|_| Tree::new()),
-                next_id: Atomic::new(next_id),
-                generation: Atomic::new(cache::GENERATION),
+    /// Makes a registry of these texts.
+    fn with<E>(
+        texts: impl PinInit<RcuMapleTree<TextRef>, E>,
+        counts: Counts,
+        flags: Flags,
+    ) -> Result<Pin<KBox<Self>>>
+    where
+        Error: From<E>,
+    {
+        KBox::try_pin_init(
+            try_pin_init!(Self {
+                generation: Atomic::new(GENERATION),
                 // INVARIANT: There is none yet.
                 cache: Atomic::new(core::ptr::null_mut()),
+                lock <- new_mutex!(counts, "unwind_tables"),
+                texts <- texts,
                 unmaps: Atomic::new(0),
-            }),
+            }? Error),
             flags,
         )
     }
 
-    /// The set, for one who does not hold the lock.
-    fn set<'a>(&'a self, rcu: &'a rcu::Guard) -> &'a Set {
-        self.set.load(rcu)
-    }
-
-    /// What is known about the table of `format` of a section.
-    fn verdict(&self, section: &Section, format: Format, rcu: &rcu::Guard) -> Option<Verdict> {
-        // There may be another section with this text by now.
-        format
-            .of(&self.verdicts)
-            .at(section.text_start, rcu)
-            .filter(|judged| judged.id == section.id)
-            .map(|judged| judged.verdict)
-    }
-
-    /// Adds to a section what is known about it.
-    fn found(&self, section: Section, rcu: &rcu::Guard) -> Found {
-        Found {
-            section,
-            verdicts: Format::ALL.map(|format| self.verdict(&section, format, rcu)),
-        }
-    }
-
-    /// The section whose text holds address `pc`.
+    /// Finds the text that holds address `pc`.
     ///
     /// It is not inlined: what the search needs of the stack is free again when a table is read.
     #[inline(never)]
-    pub(crate) fn find(&self, pc: usize) -> Option<Section> {
+    pub(crate) fn find(&self, pc: usize) -> Option<Text> {
         let rcu = rcu::read_lock();
 
-        self.set(&rcu).at(pc, &rcu)
+        self.texts.load(pc, &rcu).copied()
     }
 
-    /// The first section whose text has a byte in `start..end`.
-    pub(crate) fn find_in(&self, start: usize, end: usize) -> Option<Found> {
-        let rcu = rcu::read_lock();
-        let section = self.set(&rcu).first_in(start, end, |_| true, &rcu)?;
-
-        Some(self.found(section, &rcu))
+    /// Finds the range around address `pc` that is no text, from its first address to its last.
+    /// `None` says that there is a text.
+    #[inline(never)]
+    pub(crate) fn gap(&self, pc: usize) -> Option<(usize, usize)> {
+        match self.texts.load_range(pc, &rcu::read_lock()) {
+            (range, None) => Some(range.into_inner()),
+            _ => None,
+        }
     }
 
-    /// Whether a section with a table has a byte of its text in `start..end`.
-    fn has_table_in(&self, start: usize, end: usize) -> bool {
-        let rcu = rcu::read_lock();
-        let has_table = |section: &Section| !section.is_absent();
-
-        self.set(&rcu)
-            .first_in(start, end, has_table, &rcu)
-            .is_some()
+    /// Finds the first text that reaches beyond address `from`.
+    pub(crate) fn next(&self, from: usize) -> Option<Text> {
+        self.change().first(from, usize::MAX, |_| true)
     }
 
-    /// Whether somebody has registered what has a byte of the text of `new`, and not just another
-    /// format for the same text.
-    fn is_taken(&self, new: &Section) -> bool {
-        let rcu = rcu::read_lock();
-        let (start, end) = (new.text_start, new.text_end);
-        let is_in_the_way = |old: &Section| {
-            let both = |format: &Format| new.table(*format).is_some() && old.has_explicit(*format);
-
-            old.is_explicit() && (!old.has_text(start, end) || Format::ALL.iter().any(both))
-        };
-
-        self.set(&rcu)
-            .first_in(start, end, is_in_the_way, &rcu)
-            .is_some()
+    /// Loads the generation, as a walk sees it.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Acquire)
     }
 
-    /// Whether a change needs a copy of the set. That may be different as soon as this returns.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.set(&rcu::read_lock()).is_shared()
+    /// Counts how often something was unmapped.
+    pub(crate) fn unmaps(&self) -> u64 {
+        // Both this and those who raise it hold the mmap lock when it counts.
+        self.unmaps.load(Relaxed)
     }
 
-    /// How many sections with a table there are.
-    pub(crate) fn len(&self) -> usize {
-        self.set(&rcu::read_lock()).len()
+    /// Counts the texts.
+    #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
+    pub(crate) fn counts(&self) -> Counts {
+        *self.change().counts
     }
 
-    /// How many sections without a table there are.
-    pub(crate) fn absent(&self) -> usize {
-        self.set(&rcu::read_lock()).absent()
+    /// Takes the lock.
+    fn change(&self) -> Changing<'_> {
+        Changing {
+            registry: self,
+            counts: self.lock.lock(),
+        }
     }
 
-    /// Makes an entry of a section, under an id of its own.
-    pub(crate) fn entry(&self, section: Section, flags: Flags) -> Result<EntryRef<Section>> {
-        let section = Section {
-            id: self.next_id.fetch_add(1, Relaxed),
-            ..section
-        };
-
-        Ok(rcu::Counted::new(section, flags)?)
-    }
-
-    /// The entry of a section, or of that with the tables of `old` that it has not itself.
+    /// Takes the lock in what may be a walk that must not wait: others may wait for memory while
+    /// they hold the lock.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`.
-    fn entry_over(&self, entry: EntryRef<Section>, old: &Section) -> Result<EntryRef<Section>> {
-        let new = **entry;
-        let all = new.or(old);
-
-        if all.tables().count() == new.tables().count() {
-            return Ok(entry);
+    /// `EAGAIN` if another task holds the lock, and this is such a walk.
+    fn change_in_walk(&self) -> Result<Changing<'_>> {
+        // SAFETY: It only looks at the current task.
+        if unsafe { bindings::unwind_tables_may_wait() } {
+            return Ok(self.change());
         }
-        self.entry(all, GFP_KERNEL_ACCOUNT)
+        Ok(Changing {
+            registry: self,
+            counts: self.lock.try_lock().ok_or(EAGAIN)?,
+        })
     }
 
-    /// Adds a section in the place of what walks have found in its text, if that has a table, or if
-    /// there are less than `most`. If that text has a section already, but no table of this format
-    /// that somebody has registered, it gets one.
+    /// Registers a text, in the place of all that have a byte of it, if there are less than `most`
+    /// explicit ones or one of these goes. It keeps the explicit table of another format if there
+    /// is one for just this text.
     ///
     /// # Errors
     ///
-    /// `ENOSPC` if there are too many; `EEXIST` if part of its text is registered; `ENOMEM`, and
-    /// then what walks have found in its text may be gone.
-    pub(crate) fn insert(&self, entry: EntryRef<Section>, most: usize) -> Result {
-        let section = **entry;
-        let (start, end) = (section.text_start, section.text_end);
-        let mut locked = self.lock();
+    /// `ENOSPC`; `ENOMEM`, and then texts that have a byte of it may be gone.
+    pub(crate) fn register(&self, new: Text, most: usize) -> Result {
+        let mut change = self.change();
+        let (start, end) = (new.start, new.end);
+        let old = change.exact(start, end);
+        let text = old.map_or(new, |old| new.with_explicit(&old));
 
-        // Before anything changes: a shared set is not copied in vain, either.
-        let is_taken = self.is_taken(&section);
-        let with_table = locked.exact_with_table(start, end);
-        if let Some(old) = with_table.filter(|_| !is_taken) {
-            let entry = self.entry_over(entry, &old.section)?;
-
-            return locked.replace(&old, entry);
-        }
-        // A table that was only found makes room for this one.
-        if self.len() >= most && (is_taken || !self.has_table_in(start, end)) {
+        // What takes the place of another one needs no room.
+        if change.counts.explicit >= most && change.first(start, end, Text::is_explicit).is_none() {
             return Err(ENOSPC);
         }
-        if is_taken {
-            return Err(EEXIST);
-        }
-        while let Some(found) = self.find_in(start, end) {
-            locked.drop_found(&found)?;
-        }
-        locked
-            .own_set(GFP_KERNEL_ACCOUNT)?
-            .add(entry, GFP_KERNEL_ACCOUNT)
-    }
-
-    /// Replaces a table of the section that has the same text, and what was found out about it.
-    ///
-    /// # Errors
-    ///
-    /// `ENOENT` if nobody has registered a table of this format for just this text; `ENOMEM`.
-    pub(crate) fn replace(&self, entry: EntryRef<Section>) -> Result {
-        let new = **entry;
-        let mut locked = self.lock();
-        let old = locked
-            .exact_with_table(new.text_start, new.text_end)
-            .filter(|old| {
-                let has = |format: &Format| old.section.has_explicit(*format);
-
-                Format::ALL
-                    .iter()
-                    .all(|format| has(format) || new.table(*format).is_none())
-            })
-            .ok_or(ENOENT)?;
-        let entry = self.entry_over(entry, &old.section)?;
-
-        locked.replace(&old, entry)
-    }
-
-    /// Removes the table of `format` that somebody has registered for exactly the text
-    /// `start..end`, and the section with it, unless it has another such table. If there is such a
-    /// table, that cannot fail. Yields the section as it was.
-    pub(crate) fn remove(&self, start: usize, end: usize, format: Format) -> Option<Found> {
-        self.remove_if(start, end, format, |section| section.has_explicit(format))
-    }
-
-    /// The same, if the section meets a condition.
-    fn remove_if(
-        &self,
-        start: usize,
-        end: usize,
-        format: Format,
-        condition: impl FnOnce(&Section) -> bool,
-    ) -> Option<Found> {
-        let mut locked = self.lock();
-        let found = locked
-            .exact(start, end)
-            .filter(|found| condition(&found.section))?;
-
-        match found.section.without(format) {
-            Some(rest) => locked.replace_at_last(rest),
-            None => locked.own_set_at_last().remove(&found.section),
-        }
-        locked.forget(&found);
-        Some(found)
-    }
-
-    /// Removes the section that has exactly the text `start..end`, and tables or none. If there is
-    /// one, that cannot fail.
-    pub(crate) fn remove_text(&self, start: usize, end: usize, absent: bool) -> Option<Found> {
-        let mut locked = self.lock();
-        let found = locked
-            .exact(start, end)
-            .filter(|found| found.section.is_absent() == absent)?;
-
-        locked.own_set_at_last().remove(&found.section);
-        locked.forget(&found);
-        Some(found)
-    }
-
-    /// Copies the set if it is shared, without the lock: thousands of sections take long.
-    ///
-    /// The set may be shared again when this returns. Then a change makes another copy.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`, or `EAGAIN` in a walk that must not wait; then nothing has changed.
-    pub(crate) fn unshare(&self, flags: Flags) -> Result {
-        let shared = {
-            let locked = self.lock_in_walk()?;
-
-            if !locked.set().is_shared() {
-                return Ok(());
+        if old.is_none() {
+            while let Some(old) = change.first(start, end, |_| true) {
+                change.remove(&old);
             }
-            ARef::from(locked.set())
-        };
-        let room = rcu::DropRoom::new(flags)?;
-        // SAFETY: A registry writes to a set only while it has the only reference. `shared` is
-        // another one, which was made under the lock, and stays until the copy is made.
-        let copy = unsafe { shared.copy(flags) }?;
-        let mut locked = self.lock_in_walk()?;
-
-        // Another thread may have been faster.
-        if core::ptr::eq(locked.set(), &raw const *shared) {
-            locked.replace_set(copy, room);
+        }
+        change.put(text, GFP_KERNEL_ACCOUNT)?;
+        if old.is_some() {
+            change.raise_generation();
         }
         Ok(())
     }
 
-    /// Removes the sections whose text has a byte in `start..end`, which is being unmapped, and of
-    /// others the tables that do. It cannot fail.
+    /// Removes the explicit table of `format` of exactly the text `start..end`, and the text with
+    /// it, unless it has another table.
     ///
-    /// Registration holds the mmap lock from when it looks at the mappings until the section is in
-    /// the set, and unmapping holds it for writing: so either this sees the section, or that does
-    /// not see the mapping.
+    /// # Errors
+    ///
+    /// `ENOENT` if there is none; `ENOMEM` if the text has another one.
+    pub(crate) fn unregister(&self, start: usize, end: usize, format: Format) -> Result {
+        let mut change = self.change();
+        let text = change
+            .exact(start, end)
+            .filter(|text| text.has_explicit(format))
+            .ok_or(ENOENT)?;
+
+        match text.without(format) {
+            Some(rest) => {
+                change.put(rest, GFP_KERNEL_ACCOUNT)?;
+                change.raise_generation();
+            }
+            None => change.remove(&text),
+        }
+        Ok(())
+    }
+
+    /// Removes the texts that have a byte in `start..end`, which is being unmapped, and those that
+    /// have a table there, if that is near them. It cannot fail.
+    ///
+    /// Registration holds the mmap lock from when it looks at the mappings until the text is in the
+    /// tree, and unmapping holds it for writing: so either this sees the text, or that does not see
+    /// the mapping.
     pub(crate) fn unmap(&self, start: usize, end: usize) {
-        let mut from = 0;
+        let mut change = self.change();
+        let reach = change.counts.reach;
+        let mut from = start.saturating_sub(reach);
+        let to = end.saturating_add(reach);
 
-        // Both this and those who compare it hold the mmap lock: nothing has to be ordered.
         self.unmaps.fetch_add(1, Relaxed);
-
-        // Most often there is none: then nothing is written, and a set stays shared.
-        while let Some(Found { section, .. }) = self.touched(from, start, end) {
-            from = section.text_end;
-            if section.is_text_in(start, end) {
-                self.drop_section(&section);
-            } else {
-                self.drop_tables(&section, start, end);
-            }
+        while let Some(text) = change.first(from, to, |text| text.is_in(start, end)) {
+            from = text.end;
+            change.remove(&text);
         }
     }
 
-    /// The first section whose text reaches beyond `from`, and whose text or table has a byte in
-    /// `start..end`.
-    pub(crate) fn touched(&self, from: usize, start: usize, end: usize) -> Option<Found> {
-        {
-            let rcu = rcu::read_lock();
-            let set = self.set(&rcu);
-
-            if !set.may_have_table_in(start, end) {
-                let section = set.first_in(start.max(from), end, |_| true, &rcu)?;
-                return Some(self.found(section, &rcu));
-            }
-        }
-        self.lock().touched(from, start, end)
-    }
-
-    /// Removes a section, if it was not unregistered meanwhile. It cannot fail.
-    pub(crate) fn drop_section(&self, section: &Section) {
-        let removed = self.remove_text(section.text_start, section.text_end, section.is_absent());
-
-        if let Some(found) = removed {
-            found.trace_dropped(None);
-        }
-    }
-
-    /// Removes those tables of a section that have a byte in `start..end`.
-    fn drop_tables(&self, section: &Section, start: usize, end: usize) {
-        for format in Format::ALL {
-            if section
-                .table(format)
-                .is_some_and(|table| table.is_in(start, end))
-            {
-                self.drop_table(section, format);
-            }
-        }
-    }
-
-    /// Removes the table of `format`, if it was not unregistered meanwhile, and the section with
-    /// it, unless it has another table that somebody has registered. It cannot fail.
-    pub(crate) fn drop_table(&self, section: &Section, format: Format) {
-        let (start, end) = (section.text_start, section.text_end);
-        let has_table = |section: &Section| section.table(format).is_some();
-
-        if let Some(found) = self.remove_if(start, end, format, has_table) {
-            found.trace_dropped(found.section.without(format));
-        }
-    }
-
-    /// A registry that has the same sections, shared, of which nothing is known.
-    pub(crate) fn copy(&self) -> Result<Pin<KBox<Self>>> {
-        let (set, next_id) = {
-            let locked = self.lock();
-
-            (ARef::from(locked.set()), self.next_id.load(Relaxed))
+    /// Records what was found out about the table of `format` of a text that was seen after
+    /// `generation` was loaded. Says whether it did: not if that text is gone, or there is nothing
+    /// new.
+    ///
+    /// A table that is bad stays so, whatever others read. To say so raises no generation: rules
+    /// that are remembered were read before.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, or `EAGAIN` in a walk that must not wait.
+    pub(crate) fn set_state(
+        &self,
+        seen: &Text,
+        format: Format,
+        state: State,
+        generation: u64,
+    ) -> Result<bool> {
+        let mut change = self.change_in_walk()?;
+        let Some(mut text) = change
+            .exact(seen.start, seen.end)
+            .filter(|text| text.is_like(seen))
+        else {
+            return Ok(false);
+        };
+        let Some(table) = format.of_mut(&mut text.tables) else {
+            return Ok(false);
         };
 
-        Self::with(set, next_id, GFP_KERNEL_ACCOUNT)
+        match (table.state, state) {
+            (State::Unread, State::Good(_)) => {}
+            // This may be about a table that was at the same place before.
+            (State::Unread | State::Good(_), State::Bad(_)) if self.generation() == generation => {}
+            _ => return Ok(false),
+        }
+        table.state = state;
+        change.put(text, walk_flags())?;
+        Ok(true)
     }
 
-    /// The generation, as a walk sees it.
-    #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(kernel::sync::atomic::Acquire)
+    /// Stores a text that a walk has found, where there is none, if nothing was unmapped since
+    /// `unmaps` and there are less than `most` of its kind. One without a table takes the place of
+    /// one or two others beside each other.
+    ///
+    /// The caller holds the mmap lock, and its mappings are as the text says.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN`, `EEXIST`, `ENOMEM` or `ENOSPC`.
+    pub(crate) fn insert_found(&self, text: Text, most: usize, unmaps: u64) -> Result {
+        let mut change = self.change_in_walk()?;
+
+        if self.unmaps() != unmaps {
+            return Err(EAGAIN);
+        }
+        match change.first(text.start, text.end, |_| true) {
+            Some(old) if !(old.is_absent() && text.is_absent()) => return Err(EEXIST),
+            None if *change.counts.of(&text) >= most => return Err(ENOSPC),
+            _ => {}
+        }
+        change.put(text, walk_flags())
     }
 
-    /// How many references there are to the set: more than one if it is shared.
-    #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
-    pub(crate) fn references(&self) -> i32 {
-        self.lock().set().references()
+    /// Makes a registry for a child: of the same texts, but those without a table. `None` if there
+    /// are no others.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn copy(&self) -> Result<Option<Pin<KBox<Self>>>> {
+        let mut change = self.change();
+        let counts = Counts {
+            absent: 0,
+            ..*change.counts
+        };
+        let absent = change.counts.absent;
+        let len = counts.explicit.saturating_add(counts.found);
+        // A whole tree is soon copied, but not if most of it has to go again.
+        let whole = absent <= len;
+        let flags = GFP_KERNEL_ACCOUNT;
+
+        if len == 0 {
+            return Ok(None);
+        }
+        let texts = change.texts();
+        let mut copy = if whole {
+            Self::with(texts.dup(flags), counts, flags)?
+        } else {
+            Self::with(RcuMapleTree::new(), counts, flags)?
+        };
+        if absent == 0 {
+            return Ok(Some(copy));
+        }
+        let mut copied = copy.as_mut().project().texts.writer_mut();
+
+        for (range, text) in texts.iter(..) {
+            match (whole, text.is_absent()) {
+                (true, true) => drop(copied.erase(*range.start())),
+                (false, false) => copied.insert_range(range, ARef::from(text), flags)?,
+                _ => {}
+            }
+        }
+        Ok(Some(copy))
     }
 }
 
-#[pinned_drop]
-impl PinnedDrop for Registry {
-    fn drop(self: Pin<&mut Self>) {
-        if let Some(cache) = NonNull::new(self.cache.load(Relaxed)) {
-            // SAFETY: By the type invariants, it was made by `KBox`. Nobody uses it any more: only
-            // users of the address space walk.
-            drop(unsafe { KBox::from_raw(cache.as_ptr()) });
+/// The right to change a registry, whose lock is held by it.
+struct Changing<'a> {
+    registry: &'a Registry,
+    counts: MutexGuard<'a, Counts>,
+}
+
+impl Changing<'_> {
+    /// Yields the texts, to be written to.
+    fn texts(&mut self) -> RcuMapleWriter<'_, TextRef> {
+        // SAFETY: The lock is held, and `self` is borrowed.
+        unsafe { self.registry.texts.writer() }
+    }
+
+    /// Finds the first text that has a byte in `start..end`, and meets a condition.
+    fn first(
+        &mut self,
+        start: usize,
+        end: usize,
+        condition: impl Fn(&Text) -> bool,
+    ) -> Option<Text> {
+        self.texts()
+            .iter(start..end)
+            .map(|(_, text)| **text)
+            .find(condition)
+    }
+
+    /// Finds the text that is exactly `start..end`.
+    fn exact(&mut self, start: usize, end: usize) -> Option<Text> {
+        self.first(start, end, |_| true)
+            .filter(|text| text.is_exactly(start, end))
+    }
+
+    /// Stores a text, in the place of one with the same bounds. One without a table also takes the
+    /// place of such texts inside it, of two at most.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` if another text has a byte of it; `ENOMEM`. Then nothing has changed.
+    fn put(&mut self, text: Text, flags: Flags) -> Result {
+        let range = text.start..=text.last();
+        let entry = rcu::Counted::new(text, flags)?;
+        let replaced = self.texts().replace_range::<2>(
+            range.clone(),
+            entry,
+            |old_range, old| old_range == range || (text.is_absent() && old.is_absent()),
+            flags,
+        )?;
+
+        for old in replaced.iter().flatten() {
+            self.counts.sub(old);
         }
+        self.counts.add(&text);
+        Ok(())
+    }
+
+    /// Removes a text. It cannot fail: it waits for the memory that it needs.
+    fn remove(&mut self, text: &Text) {
+        if self.texts().erase(text.start).is_some() {
+            self.counts.sub(text);
+        }
+        self.raise_generation();
+    }
+
+    /// Makes walks look up again what they have found before.
+    fn raise_generation(&mut self) {
+        // INVARIANT: This follows the change. Who sees the new generation must see the change, too:
+        // `Release`.
+        self.registry.generation.fetch_add(GENERATION, Release);
     }
 }

@@ -6,18 +6,16 @@ use kernel::bindings;
 
 #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
 use crate::parse::eh_frame;
-/// What a quick lookup has left to be done.
-pub(crate) use crate::parse::sframe::Rest;
 use crate::parse::{
     sframe,
-    Block,
-    Budget,
+    Arch,
     Error,
-    Index,
-    Packed,
     Reader,
-    Rule,
-    Sink, //
+    Rule, //
+};
+use crate::text::{
+    Origin,
+    State, //
 };
 
 /// What this kernel runs.
@@ -42,16 +40,10 @@ impl Format {
     /// about it, the next one may.
     pub(crate) const ALL: [Self; Self::COUNT] = [Self::SFrame, Self::EhFrame];
 
-    /// The first of them, which nobody can switch off alone.
-    pub(crate) const FIRST: Self = Self::SFrame;
-
-    /// The others.
-    pub(crate) const OTHERS: [Self; Self::COUNT - 1] = [Self::EhFrame];
-
     /// Whether this kernel reads such tables.
     pub(crate) const fn is_built_in(self) -> bool {
         match self {
-            Self::SFrame => true,
+            Self::SFrame => cfg!(CONFIG_UNWIND_USER_SFRAME),
             Self::EhFrame => cfg!(CONFIG_UNWIND_USER_EH_FRAME),
         }
     }
@@ -81,12 +73,12 @@ impl Format {
     }
 }
 
-/// Where a table is.
+/// A table: where it is, who says so, and what was found out about it.
 ///
 /// # Invariants
 ///
 /// - `len` is not zero, and the table ends below 2^64. Byte `place` is in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Table {
     /// Address of the first byte.
     start: usize,
@@ -94,13 +86,17 @@ pub(crate) struct Table {
     len: core::num::NonZeroU32,
     /// Where its header is, in bytes from its start.
     place: u32,
+    /// Who registered it.
+    pub(crate) origin: Origin,
+    /// What was found out about it.
+    pub(crate) state: State,
 }
 
 impl Table {
     /// The table at the addresses from `start` up to `end`, whose header is at address `header`.
     ///
     /// None if there can be none: if it is empty, has 4 GiB or more, or the header is elsewhere.
-    pub(crate) fn new(start: usize, end: usize, header: usize) -> Option<Self> {
+    pub(crate) fn new(start: usize, end: usize, header: usize, origin: Origin) -> Option<Self> {
         let len = u32::try_from(end.checked_sub(start)?).ok()?;
         let place = u32::try_from(header.checked_sub(start)?).ok()?;
 
@@ -109,7 +105,21 @@ impl Table {
             start,
             len: len.try_into().ok()?,
             place,
+            origin,
+            state: State::Unread,
         })
+    }
+
+    /// Says whether exec or the program has registered the table.
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.origin != Origin::Discovery
+    }
+
+    /// Says whether `other` is at the same place and of the same origin.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let of = |table: &Self| (table.start, table.len, table.place, table.origin);
+
+        of(self) == of(other)
     }
 
     /// Address of the first byte.
@@ -135,13 +145,6 @@ impl Table {
     }
 }
 
-/// What lookups in the tables of a text have in common, within a stack.
-#[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-pub(crate) type Common = Option<eh_frame::Common>;
-/// SFrame has nothing of that kind.
-#[cfg(not(CONFIG_UNWIND_USER_EH_FRAME))]
-pub(crate) type Common = ();
-
 /// The header of a table: all that is kept of its bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Header {
@@ -150,13 +153,6 @@ pub(crate) enum Header {
     /// Of `.eh_frame`.
     #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
     EhFrame(eh_frame::Header<Machine>),
-}
-
-/// The rule that holds at address `pc`, from what a search of an [`Index`] has found. None if it is
-/// not found quickly: then `block` says where to go on.
-#[inline(always)]
-pub(crate) fn block_rule<const N: usize>(block: &mut Block<N>, pc: usize) -> Option<Packed> {
-    sframe::block_rule::<Machine, N>(block, pc as u64)
 }
 
 impl Header {
@@ -182,94 +178,37 @@ impl Header {
         }
     }
 
-    /// The index, if quick lookups can search it.
-    pub(crate) fn index(&self) -> Option<Index> {
-        match self {
-            Self::SFrame(header) => header.usual_index(),
-            #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(_) => None,
-        }
-    }
-
-    /// The rule that holds at address `pc`, from the table that stands at address `base`, if it is
-    /// found quickly; or what is left to be done, for [`Header::put_rest`].
-    #[inline(always)]
-    pub(crate) fn quick_rule<R: Reader>(
+    /// Finds the rule that holds at address `pc`, from the table that stands at address `base`.
+    ///
+    /// What the rule says of the frame pointer is true of the register with the DWARF number
+    /// `tracked`. SFrame knows no other register than the frame pointer.
+    pub(crate) fn rule<R: Reader>(
         &self,
         reader: &R,
         base: usize,
         pc: usize,
-        budget: &mut Budget,
-    ) -> Result<Packed, Rest> {
-        match self {
-            Self::SFrame(header) => header.quick_rule(reader, base as u64, pc as u64, budget),
-            #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(_) => Err(Rest::Search),
-        }
-    }
-
-    /// Does what is left to be done, and puts the rule into `sink`.
-    #[expect(clippy::too_many_arguments)]
-    #[inline(always)]
-    pub(crate) fn put_rest<R: Reader>(
-        &self,
-        rest: &Rest,
-        _common: &mut Common,
-        reader: &R,
-        base: usize,
-        pc: usize,
-        budget: &mut Budget,
-        sink: &mut impl Sink,
-    ) -> Result<(), Error> {
-        match self {
-            Self::SFrame(header) => {
-                header.put_rest(rest, reader, base as u64, pc as u64, budget, sink)
-            }
-            #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(header) => {
-                put_rule_by_eh_frame(header, _common, reader, base, pc, budget, sink)
-            }
-        }
-    }
-
-    /// The rule, but what it says of the frame pointer is true of the register with the DWARF
-    /// number `register`. That is so of `.eh_frame` alone: SFrame knows no other registers.
-    #[inline(always)]
-    #[cfg_attr(not(CONFIG_UNWIND_USER_EH_FRAME), expect(unused_variables))]
-    pub(crate) fn rule_of<R: Reader>(
-        &self,
-        register: u32,
-        reader: &R,
-        base: usize,
-        pc: usize,
-        budget: &mut Budget,
+        tracked: u32,
     ) -> Result<Rule, Error> {
         match self {
-            Self::SFrame(_) => Err(Error::NotFound),
+            Self::SFrame(_) if tracked != Machine::FP => Err(Error::NotFound),
+            Self::SFrame(header) => header.rule(reader, base as u64, pc as u64),
             #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
-            Self::EhFrame(header) => budget
-                .limited(|budget| header.rule_of(register, reader, base as u64, pc as u64, budget)),
+            Self::EhFrame(header) => rule_by_eh_frame(header, reader, base, pc, tracked),
         }
     }
 }
 
-/// The same as [`Header::put_rest`], where that is all.
+/// Finds the rule in an `.eh_frame` table.
 ///
-/// It is not inlined: it needs more of the kernel's stack, which those by SFrame need not.
+/// It is not inlined: it needs more of the kernel's stack, which lookups in SFrame need not.
 #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
 #[inline(never)]
-fn put_rule_by_eh_frame<R: Reader>(
+fn rule_by_eh_frame<R: Reader>(
     header: &eh_frame::Header<Machine>,
-    common: &mut Common,
     reader: &R,
     base: usize,
     pc: usize,
-    budget: &mut Budget,
-    sink: &mut impl Sink,
-) -> Result<(), Error> {
-    let rule = budget
-        .limited(|budget| header.rule_with(common, reader, base as u64, pc as u64, budget))?;
-
-    sink.put(rule);
-    Ok(())
+    tracked: u32,
+) -> Result<Rule, Error> {
+    header.rule(reader, base as u64, pc as u64, tracked)
 }

@@ -2,111 +2,97 @@
 
 //! KUnit tests of what does not need a process: the registry's bookkeeping.
 
-use kernel::{
-    bindings,
-    prelude::*, //
-};
+use kernel::prelude::*;
 
 #[kunit_tests(unwind_tables)]
 mod tests {
     use super::*;
     use crate::{
-        cache,
         parse::{
             sframe,
             Malformed,
             Reason, //
         },
-        registry::Registry,
-        section::{
-            Origin,
-            Section,
-            Verdict, //
+        registry::{
+            Registry,
+            GENERATION, //
         },
         table::{
             Format,
             Table, //
         },
+        text::{
+            Origin,
+            State,
+            Text, //
+        },
     };
 
-    /// How many sections a registry may have here.
+    /// How many texts a registry may have here.
     const MOST: usize = 2000;
 
-    /// A section with an SFrame table at these addresses.
-    fn section_at(table: (usize, usize), text: (usize, usize)) -> Result<Section> {
-        section_of(Format::SFrame, table, text)
+    /// A text with an SFrame table at these addresses.
+    fn text_at((start, end): (usize, usize), text: (usize, usize)) -> Result<Text> {
+        let table = Table::new(start, end, start, Origin::Prctl).ok_or(EINVAL)?;
+
+        Text::new(text.0, text.1, [Some(table), None])
     }
 
-    fn section_of(
-        format: Format,
-        (start, end): (usize, usize),
-        text: (usize, usize),
-    ) -> Result<Section> {
-        let table = Table::new(start, end, start).ok_or(EINVAL)?;
-
-        Section::new(text.0, text.1, format, table, Origin::Prctl)
+    fn text(start: usize, end: usize) -> Result<Text> {
+        text_at((0x1000, 0x2000), (start, end))
     }
 
-    fn section(start: usize, end: usize) -> Result<Section> {
-        section_at((0x1000, 0x2000), (start, end))
+    fn unregister(registry: &Registry, start: usize, end: usize) -> Result {
+        registry.unregister(start, end, Format::SFrame)
     }
 
-    /// Where the SFrame table of a section starts.
-    fn table_of(section: &Section) -> Option<usize> {
-        section.table(Format::SFrame).map(Table::start)
+    fn bad() -> State {
+        State::Bad(Malformed {
+            reason: Reason::SFrame(sframe::Reason::Magic),
+            offset: 0,
+        })
     }
 
-    /// Removes the SFrame table of a text.
-    fn remove(registry: &Registry, start: usize, end: usize) -> Result {
-        registry
-            .remove(start, end, Format::SFrame)
-            .map(|_| ())
-            .ok_or(ENOENT)
-    }
+    /// Says that the table of the text at `pc` is malformed.
+    fn set_bad(registry: &Registry, pc: usize) -> Result<bool> {
+        let text = registry.find(pc).ok_or(ENOENT)?;
 
-    fn judge(registry: &Registry, section: &Section, verdict: Verdict) -> Result<bool> {
-        registry.judge(section, Format::SFrame, verdict)
-    }
-
-    fn insert(registry: &Registry, section: Section, most: usize) -> Result {
-        registry.insert(registry.entry(section, GFP_KERNEL)?, most)
-    }
-
-    fn replace(registry: &Registry, section: Section) -> Result {
-        registry.replace(registry.entry(section, GFP_KERNEL)?)
+        registry.set_state(&text, Format::SFrame, bad(), registry.generation())
     }
 
     /// Where the text starts that holds `pc`.
     fn start(registry: &Registry, pc: usize) -> Option<usize> {
-        registry.find(pc).map(|section| section.text_start)
+        registry.find(pc).map(|text| text.start)
     }
 
-    /// Whether the table of `format` of the text that holds `pc` is known to be malformed.
-    fn is_disabled_in(registry: &Registry, pc: usize, format: Format) -> bool {
-        registry
-            .find_in(pc, pc.wrapping_add(1))
-            .is_some_and(|found| matches!(format.of(&found.verdicts), Some(Verdict::Disabled(_))))
+    /// Whether the table of the text that holds `pc` is known to be malformed.
+    fn is_bad(registry: &Registry, pc: usize) -> bool {
+        let text = registry.find(pc);
+        let table = text.as_ref().and_then(|text| text.table(Format::SFrame));
+
+        table.is_some_and(|table| matches!(table.state, State::Bad(_)))
     }
 
-    fn is_disabled(registry: &Registry, pc: usize) -> bool {
-        is_disabled_in(registry, pc, Format::SFrame)
+    /// How many texts there are that somebody has registered.
+    fn len(registry: &Registry) -> usize {
+        registry.counts().explicit
     }
 
+    fn copy(registry: &Registry) -> Result<Pin<KBox<Registry>>> {
+        registry.copy()?.ok_or(ENOENT)
+    }
+
+    /// What is registered last counts: what it overlaps goes whole.
     #[test]
     fn overlaps() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
-        let add = |start, end| insert(&registry, section(start, end)?, MOST);
+        let add = |start, end| registry.register(text(start, end)?, MOST);
 
         add(0x40_0000, 0x41_0000)?;
         add(0x41_0000, 0x42_0000)?;
-        assert_eq!(add(0x40_0000, 0x41_0000), Err(EEXIST));
-        assert_eq!(add(0x40_ffff, 0x41_0001), Err(EEXIST));
-        assert_eq!(add(0x3f_ffff, 0x40_0001), Err(EEXIST));
-        assert_eq!(add(0x30_0000, 0x50_0000), Err(EEXIST));
         add(0x3f_ffff, 0x40_0000)?;
         add(0x42_0000, 0x42_0001)?;
-        assert_eq!(registry.len(), 4);
-
+        assert_eq!(len(&registry), 4);
         for (pc, expected) in [
             (0x3f_fffe, None),
             (0x3f_ffff, Some(0x3f_ffff)),
@@ -118,6 +104,20 @@ mod tests {
         ] {
             assert_eq!(start(&registry, pc), expected);
         }
+
+        // A byte of each of two.
+        add(0x40_ffff, 0x41_0001)?;
+        assert_eq!(len(&registry), 3);
+        assert_eq!(start(&registry, 0x40_fffe), None);
+        assert_eq!(start(&registry, 0x40_ffff), Some(0x40_ffff));
+        assert_eq!(start(&registry, 0x41_0001), None);
+        // A part of one, just one, and all.
+        add(0x40_ffff, 0x41_0000)?;
+        assert_eq!(start(&registry, 0x41_0000), None);
+        add(0x40_ffff, 0x41_0000)?;
+        assert_eq!(len(&registry), 3);
+        add(0, usize::MAX)?;
+        assert_eq!(len(&registry), 1);
         Ok(())
     }
 
@@ -130,34 +130,43 @@ mod tests {
             (0x1000, 0x2000, 0x40_0000, 0x40_0000),
             (0x1000, 0x2000, 0x40_0001, 0x40_0000),
         ] {
-            let section = section_at((table_start, table_end), (text_start, text_end));
-            assert!(section.is_err());
+            assert!(text_at((table_start, table_end), (text_start, text_end)).is_err());
         }
     }
 
     #[test]
     fn limit() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
+        let add = |start, end| registry.register(text(start, end)?, 2);
 
-        insert(&registry, section(0x40_0000, 0x41_0000)?, 2)?;
-        insert(&registry, section(0x41_0000, 0x42_0000)?, 2)?;
-        let third = section(0x42_0000, 0x43_0000)?;
-        assert_eq!(insert(&registry, third, 2), Err(ENOSPC));
-        assert!(remove(&registry, 0x40_0000, 0x41_0000).is_ok());
-        insert(&registry, third, 2)
+        add(0x40_0000, 0x41_0000)?;
+        add(0x41_0000, 0x42_0000)?;
+        let before = registry.generation();
+        assert_eq!(add(0x42_0000, 0x43_0000), Err(ENOSPC));
+        assert_eq!(registry.generation(), before);
+        // What goes makes room.
+        add(0x41_0000, 0x42_0000)?;
+        add(0x41_8000, 0x43_0000)?;
+        assert_eq!(add(0x43_0000, 0x44_0000), Err(ENOSPC));
+        unregister(&registry, 0x40_0000, 0x41_0000)?;
+        add(0x43_0000, 0x44_0000)
     }
 
     #[test]
     fn removal_is_exact() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
 
-        insert(&registry, section(0x40_0000, 0x41_0000)?, MOST)?;
-        assert!(remove(&registry, 0x40_0000, 0x40_ffff).is_err());
-        assert!(remove(&registry, 0x40_0001, 0x41_0000).is_err());
-        assert!(remove(&registry, 0x3f_ffff, 0x41_0000).is_err());
-        assert!(remove(&registry, 0x40_0000, 0x41_0000).is_ok());
-        assert!(remove(&registry, 0x40_0000, 0x41_0000).is_err());
-        assert_eq!(registry.len(), 0);
+        registry.register(text(0x40_0000, 0x41_0000)?, MOST)?;
+        for (start, end) in [
+            (0x40_0000, 0x40_ffff),
+            (0x40_0001, 0x41_0000),
+            (0x3f_ffff, 0x41_0000),
+        ] {
+            assert_eq!(unregister(&registry, start, end), Err(ENOENT));
+        }
+        unregister(&registry, 0x40_0000, 0x41_0000)?;
+        assert_eq!(unregister(&registry, 0x40_0000, 0x41_0000), Err(ENOENT));
+        assert_eq!(len(&registry), 0);
         Ok(())
     }
 
@@ -165,260 +174,186 @@ mod tests {
     fn unmapped() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
         let add = |start, table| {
-            let section = section_at((table, table.wrapping_add(0x100)), (start, start | 0x1000))?;
-            insert(&registry, section, MOST)
+            let text = text_at((table, table.wrapping_add(0x100)), (start, start | 0x1000))?;
+            registry.register(text, MOST)
         };
 
-        add(0x40_0000, 0x90_0000)?;
-        add(0x42_0000, 0x90_0100)?;
-        add(0x44_0000, 0x90_0200)?;
+        add(0x40_0000, 0x48_0000)?;
+        add(0x42_0000, 0x48_0100)?;
+        add(0x44_0000, 0x48_0200)?;
         // Around all of them.
         registry.unmap(0x40_1000, 0x42_0000);
-        registry.unmap(0x44_1000, 0x90_0000);
-        registry.unmap(0x90_0300, usize::MAX);
-        registry.unmap(0x40_0800, 0x40_0800);
-        assert_eq!(registry.len(), 3);
+        registry.unmap(0x44_1000, 0x48_0000);
+        registry.unmap(0x48_0300, usize::MAX);
+        assert_eq!(len(&registry), 3);
 
         // A byte of text, a byte of a table, and all.
         registry.unmap(0x40_0fff, 0x40_1000);
         assert_eq!(start(&registry, 0x40_0000), None);
-        assert_eq!(registry.len(), 2);
-        registry.unmap(0x90_01ff, 0x90_0200);
+        assert_eq!(len(&registry), 2);
+        registry.unmap(0x48_01ff, 0x48_0200);
         assert_eq!(start(&registry, 0x42_0000), None);
         assert_eq!(start(&registry, 0x44_0000), Some(0x44_0000));
         registry.unmap(0, usize::MAX);
-        assert_eq!(registry.len(), 0);
+        assert_eq!(len(&registry), 0);
         Ok(())
     }
 
+    /// A table is found by its text, within 1 MiB of that.
     #[test]
-    fn unmapped_tables_far_away() -> Result {
-        let texts = [0x5000_0000, 0x5000_2000, 0x5000_4000];
+    fn unmapped_tables_away_from_their_text() -> Result {
+        const TEXT: (usize, usize) = (0x5000_0000, 0x5000_1000);
 
-        // Where the first text's table is: beside its text, below, and above all others.
-        for table in [0x5000_1000, 0x1_0000, 0x7000_0000_usize] {
-            let tables = [table, 0x5000_3000, 0x5000_5000];
-            for nth in 0..texts.len() {
-                for at in [tables[nth], tables[nth].wrapping_add(0xfff)] {
-                    let registry = Registry::new(GFP_KERNEL)?;
-                    for (text, table) in texts.iter().zip(tables) {
-                        let section = section_at(
-                            (table, table.wrapping_add(0x1000)),
-                            (*text, *text | 0x1000),
-                        )?;
-                        insert(&registry, section, MOST)?;
-                    }
-                    let copy = registry.copy()?;
+        for (table, is_tracked) in [
+            (0x5000_1000_usize, true),
+            (0x500f_0000, true),
+            (0x4ff0_0000, true),
+            (0x5020_0000, false),
+            (0x1_0000, false),
+        ] {
+            for at in [table, table.wrapping_add(0xfff)] {
+                let registry = Registry::new(GFP_KERNEL)?;
 
-                    for registry in [&registry, &copy] {
-                        registry.unmap(at, at.wrapping_add(1));
-                        assert_eq!(registry.len(), 2);
-                        assert_eq!(start(registry, texts[nth]), None);
-                    }
-                }
+                registry.register(text_at((table, table.wrapping_add(0x1000)), TEXT)?, MOST)?;
+                registry.unmap(at, at.wrapping_add(1));
+                assert_eq!(len(&registry), if is_tracked { 0 } else { 1 });
+                registry.unmap(TEXT.0, TEXT.0.wrapping_add(1));
+                assert_eq!(len(&registry), 0);
             }
         }
         Ok(())
     }
 
     #[test]
-    fn verdicts_stay_with_their_section() -> Result {
+    fn states_stay_with_their_table() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
         let pc = 0x40_0000;
-        let malformed = Verdict::Disabled(Malformed {
-            reason: Reason::SFrame(sframe::Reason::Magic),
-            offset: 0,
-        });
 
-        insert(&registry, section(pc, 0x41_0000)?, MOST)?;
+        registry.register(text(pc, 0x41_0000)?, MOST)?;
         let old = registry.find(pc).ok_or(ENOENT)?;
-        let other = Section { id: !old.id, ..old };
-        assert_eq!(judge(&registry, &other, malformed), Ok(false));
-        assert!(!is_disabled(&registry, pc));
+        let before = registry.generation();
+        let late = |text: &Text| registry.set_state(text, Format::SFrame, bad(), before);
 
-        assert_eq!(judge(&registry, &old, malformed), Ok(true));
-        assert!(is_disabled(&registry, pc));
-        // One who read it before is too late.
-        assert_eq!(judge(&registry, &old, malformed), Ok(false));
+        // Other tables, or another text.
+        for other in [
+            text_at((0x1000, 0x2001), (pc, 0x41_0000))?,
+            text_at((0x1001, 0x2000), (pc, 0x41_0000))?,
+            text(pc, 0x40_ffff)?,
+        ] {
+            assert_eq!(late(&other), Ok(false));
+        }
+        assert!(!is_bad(&registry, pc));
 
-        // A copy starts clean, and what becomes of one is not of the other.
-        let copy = registry.copy()?;
-        assert_eq!(copy.len(), 1);
-        assert!(!is_disabled(&copy, pc));
-        let copied = copy.find(pc).ok_or(ENOENT)?;
-        assert_eq!(
-            copied.table(Format::SFrame),
-            Table::new(0x1000, 0x2000, 0x1000).as_ref()
-        );
-        assert!(remove(&copy, pc, 0x41_0000).is_ok());
-        assert!(is_disabled(&registry, pc));
+        // What is bad stays so, and takes nothing away.
+        assert_eq!(late(&old), Ok(true));
+        assert!(is_bad(&registry, pc));
+        assert_eq!(late(&old), Ok(false));
+        assert_eq!(registry.generation(), before);
 
-        // So does another table of the same text, and the same once more.
-        replace(&registry, section(pc, 0x41_0000)?)?;
-        assert!(!is_disabled(&registry, pc));
-        assert_eq!(judge(&registry, &old, malformed), Ok(false));
-        assert_eq!(replace(&registry, section(pc, 0x42_0000)?), Err(ENOENT));
+        // A child knows it, too; what becomes of one is not of the other.
+        let child = copy(&registry)?;
+        assert!(is_bad(&child, pc));
+        unregister(&child, pc, 0x41_0000)?;
+        assert!(is_bad(&registry, pc));
+
+        // What is registered anew is read anew. Who has read what was there before is too late.
+        registry.register(text(pc, 0x41_0000)?, MOST)?;
+        assert!(!is_bad(&registry, pc));
+        assert_eq!(late(&old), Ok(false));
+        assert!(!is_bad(&registry, pc));
+        assert_eq!(set_bad(&registry, pc), Ok(true));
         Ok(())
     }
 
-    /// A registry of three sections, the first of which is malformed.
-    fn three_sections() -> Result<Pin<KBox<Registry>>> {
+    /// A registry of three texts, the first of which has a malformed table.
+    fn three_texts() -> Result<Pin<KBox<Registry>>> {
         let registry = Registry::new(GFP_KERNEL)?;
-        let malformed = Verdict::Disabled(Malformed {
-            reason: Reason::SFrame(sframe::Reason::Magic),
-            offset: 0,
-        });
 
         for start in [0x40_0000, 0x41_0000, 0x42_0000] {
-            insert(&registry, section(start, start | 0x1000)?, MOST)?;
+            registry.register(text(start, start | 0x1000)?, MOST)?;
         }
-        let first = registry.find(0x40_0000).ok_or(ENOENT)?;
-        judge(&registry, &first, malformed)?;
+        assert_eq!(set_bad(&registry, 0x40_0000), Ok(true));
         Ok(registry)
     }
 
-    /// Whether a registry is still as `three_sections()` made it.
+    /// Whether a registry is still as `three_texts()` made it.
     fn is_unchanged(registry: &Registry) -> bool {
-        registry.len() == 3
-            && [0x40_0000, 0x41_0000, 0x42_0000].iter().all(|pc| {
-                registry
-                    .find(*pc)
-                    .is_some_and(|section| table_of(&section) == Some(0x1000))
-            })
+        let is_there = |pc: &usize| {
+            let text = registry.find(*pc);
+            let table = text.as_ref().and_then(|text| text.table(Format::SFrame));
+
+            table.is_some_and(|table| table.start() == 0x1000)
+        };
+
+        len(registry) == 3
+            && [0x40_0000, 0x41_0000, 0x42_0000].iter().all(is_there)
             && registry.find(0x43_0000).is_none()
+            && is_bad(registry, 0x40_0000)
+            && !is_bad(registry, 0x41_0000)
     }
 
-    /// What changes a registry that has three sections.
-    const CHANGES: [fn(&Registry) -> Result; 4] = [
+    /// What changes a registry that has three texts.
+    const CHANGES: [fn(&Registry) -> Result; 5] = [
+        |registry| registry.register(text(0x43_0000, 0x44_0000)?, MOST),
         |registry| {
-            let overlaps = insert(registry, section(0x40_0800, 0x40_0900)?, MOST);
-            if overlaps != Err(EEXIST) {
-                return Err(EINVAL);
-            }
-            insert(registry, section(0x43_0000, 0x44_0000)?, MOST)
+            let text = text_at((0x5000, 0x6000), (0x41_0000, 0x41_1000))?;
+            registry.register(text, MOST)
         },
-        |registry| {
-            let text = (0x41_0000, 0x41_1000);
-            replace(registry, section_at((0x5000, 0x6000), text)?)
-        },
-        |registry| remove(registry, 0x42_0000, 0x42_1000),
+        |registry| unregister(registry, 0x42_0000, 0x42_1000),
         |registry| {
             registry.unmap(0x42_0800, 0x42_0801);
             Ok(())
         },
+        |registry| set_bad(registry, 0x41_0000).map(|_| ()),
     ];
 
     #[test]
-    fn copies_share_until_one_changes() -> Result {
-        let registry = three_sections()?;
-        let copy = registry.copy()?;
-        let copy_of_copy = copy.copy()?;
-        assert_eq!(registry.references(), 3);
-
-        // What changes no section leaves it so.
-        for registry in [&registry, &copy, &copy_of_copy] {
-            assert!(is_unchanged(registry));
-            let text = section(0x40_0800, 0x40_0900)?;
-            assert_eq!(
-                insert(registry, section(0x43_0000, 0x44_0000)?, 3),
-                Err(ENOSPC)
-            );
-            assert_eq!(insert(registry, text, MOST), Err(EEXIST));
-            assert_eq!(replace(registry, text), Err(ENOENT));
-            assert!(remove(registry, 0x40_0000, 0x40_0fff).is_err());
-            registry.unmap(0x2000, 0x40_0000);
-            registry.unmap(0x41_1000, 0x42_0000);
-            let second = registry.find(0x41_0000).ok_or(ENOENT)?;
-            let malformed = Malformed {
-                reason: Reason::SFrame(sframe::Reason::Magic),
-                offset: 0,
-            };
-            assert_eq!(
-                judge(registry, &second, Verdict::Disabled(malformed)),
-                Ok(true)
-            );
-            assert!(is_unchanged(registry));
-        }
-        assert_eq!(registry.references(), 3);
-        drop(copy);
-        drop(copy_of_copy);
-        assert_eq!(registry.references(), 1);
-
-        // Whichever changes, the other one does not.
+    fn a_copy_goes_its_own_way() -> Result {
         for change in CHANGES {
             for old_changes in [false, true] {
-                let old = three_sections()?;
-                let new = old.copy()?;
+                let old = three_texts()?;
+                let new = copy(&old)?;
                 let (changes, stays) = if old_changes {
                     (&old, &new)
                 } else {
                     (&new, &old)
                 };
 
+                assert!(is_unchanged(&old) && is_unchanged(&new));
                 change(changes)?;
                 assert!(!is_unchanged(changes));
                 assert!(is_unchanged(stays));
-                assert_eq!(changes.references(), 1);
-                // What was found out is where it was, and only there.
-                assert!(is_disabled(&old, 0x40_0000));
-                assert!(!is_disabled(&new, 0x40_0000));
-                // Nor does what was copied come back to one who goes on alone.
                 change(stays)?;
-                assert_eq!(stays.len(), changes.len());
+                assert_eq!(len(stays), len(changes));
             }
         }
-        Ok(())
-    }
-
-    #[test]
-    fn unshare_copies_once() -> Result {
-        let registry = three_sections()?;
-        let copy = registry.copy()?;
-
-        copy.unshare(GFP_KERNEL)?;
-        assert_eq!(copy.references(), 1);
-        assert!(is_unchanged(&registry) && is_unchanged(&copy));
-        copy.unshare(GFP_KERNEL)?;
-        assert_eq!(copy.references(), 1);
-        for change in CHANGES {
-            change(&copy)?;
-        }
-        assert!(is_unchanged(&registry));
+        assert!(Registry::new(GFP_KERNEL)?.copy()?.is_none());
         Ok(())
     }
 
     #[test]
     fn what_takes_something_away_changes_the_generation() -> Result {
-        let registry = three_sections()?;
+        let registry = three_texts()?;
         let before = registry.generation();
-        let second = registry.find(0x41_0000).ok_or(ENOENT)?;
-        let malformed = Verdict::Disabled(Malformed {
-            reason: Reason::SFrame(sframe::Reason::Magic),
-            offset: 0,
-        });
 
         // These take nothing away.
-        insert(&registry, section(0x43_0000, 0x44_0000)?, MOST)?;
-        assert_eq!(
-            insert(&registry, section(0x43_0000, 0x44_0000)?, MOST),
-            Err(EEXIST)
-        );
+        registry.register(text(0x43_0000, 0x44_0000)?, MOST)?;
         registry.unmap(0x50_0000, 0x60_0000);
-        assert!(remove(&registry, 0x50_0000, 0x60_0000).is_err());
-        drop(registry.copy()?);
-        registry.unshare(GFP_KERNEL)?;
+        assert!(unregister(&registry, 0x50_0000, 0x60_0000).is_err());
+        drop(copy(&registry)?);
+        assert_eq!(set_bad(&registry, 0x41_0000), Ok(true));
         assert_eq!(registry.generation(), before);
 
         // These do.
-        assert_eq!(judge(&registry, &second, malformed), Ok(true));
-        let disabled = registry.generation();
-        assert!(disabled != before);
-        replace(&registry, section(0x41_0000, 0x41_1000)?)?;
+        registry.register(text(0x41_0000, 0x41_1000)?, MOST)?;
         let replaced = registry.generation();
-        assert!(replaced != disabled);
-        assert!(remove(&registry, 0x42_0000, 0x42_1000).is_ok());
+        assert!(replaced != before);
+        registry.register(text(0x43_8000, 0x44_8000)?, MOST)?;
+        let overlapped = registry.generation();
+        assert!(overlapped != replaced);
+        unregister(&registry, 0x42_0000, 0x42_1000)?;
         let removed = registry.generation();
-        assert!(removed != replaced);
+        assert!(removed != overlapped);
         registry.unmap(0x40_0000, 0x40_0001);
         assert!(registry.generation() != removed);
         Ok(())
@@ -427,110 +362,52 @@ mod tests {
     #[test]
     fn none_and_one() -> Result {
         let registry = Registry::new(GFP_KERNEL)?;
-        let add = |start: usize| insert(&registry, section(start, start | 0x1000)?, MOST);
 
         // The tree is empty, has one entry, and is empty again.
         for start in [0, 0x40_0000, 0x7fff_ffff_e000] {
             for _ in 0..3 {
                 assert!(registry.find(start).is_none());
-                assert!(registry.find_in(0, usize::MAX).is_none());
-                add(start)?;
-                assert_eq!(add(start), Err(EEXIST));
+                assert!(registry.next(0).is_none());
+                registry.register(text(start, start | 0x1000)?, MOST)?;
                 assert!(registry.find(start).is_some());
-                let found = registry.find_in(0, usize::MAX).ok_or(ENOENT)?;
-                assert!(registry
-                    .find_in(found.section.text_end, usize::MAX)
-                    .is_none());
-                assert!(remove(&registry, start, start | 0x1000).is_ok());
+                let found = registry.next(0).ok_or(ENOENT)?;
+                assert!(registry.next(found.end).is_none());
+                unregister(&registry, start, start | 0x1000)?;
             }
         }
         Ok(())
     }
 
-    #[test]
-    fn a_replaced_set_stays_for_its_readers() -> Result {
-        let registry = three_sections()?;
-
-        for change in CHANGES {
-            let copy = registry.copy()?;
-            // SAFETY: There is nothing that this requires.
-            let cookie = unsafe { bindings::get_state_synchronize_rcu() };
-            change(&copy)?;
-            // Who reads the copy may still be using what it had before.
-            let references = registry.references();
-            // SAFETY: The cookie is of the function above.
-            let is_over = unsafe { bindings::poll_state_synchronize_rcu(cookie) };
-            assert!(references == 2 || is_over);
-            drop(copy);
-            // It is dropped once, some time.
-            for _ in 0..1000 {
-                if registry.references() == 1 {
-                    break;
-                }
-                // SAFETY: This is a thread of its own, and it holds nothing.
-                unsafe { bindings::msleep(10) };
-            }
-            assert_eq!(registry.references(), 1);
-        }
-        assert!(is_unchanged(&registry));
-        Ok(())
-    }
-
-    #[test]
-    fn generations() -> Result {
-        let starts = || (0x40_0000_usize..0x50_0000).step_by(0x2000);
-        let mut registry = Registry::new(GFP_KERNEL)?;
-
-        for (nth, start) in starts().enumerate() {
-            insert(&registry, section(start, start | 0x1000)?, MOST)?;
-            // The older one goes first, and sometimes nothing has changed since.
-            registry = registry.copy()?;
-            if nth % 3 == 0 {
-                registry = registry.copy()?;
-            }
-            assert_eq!(registry.len(), nth.wrapping_add(1));
-        }
-        for start in starts() {
-            let copy = registry.copy()?;
-            assert!(remove(&copy, start, start | 0x1000).is_ok());
-            assert!(registry.find(start).is_some());
-            registry = copy;
-        }
-        assert_eq!(registry.len(), 0);
-        Ok(())
-    }
-
-    /// What an address is known by in C is the sum of the address, the generation and the formats,
-    /// of which 52 bits count.
+    /// C knows an address by the sum of the address and the generation.
     #[test]
     fn generations_are_far_apart() {
         for (nth, other) in [(1, 0), (2, 1), (1 << 32, 0), ((1 << 32) | 1, 1 << 32)] {
-            let of = |nth: u64| cache::GENERATION.wrapping_mul(nth);
-            let distance = of(nth).wrapping_sub(of(other)) << 12;
+            let of = |nth: u64| GENERATION.wrapping_mul(nth);
+            let distance = of(nth).wrapping_sub(of(other));
 
             assert!(distance.min(distance.wrapping_neg()) > 1 << 59);
         }
     }
 
     #[test]
-    fn many_sections() -> Result {
+    fn many_texts() -> Result {
         let starts = || (0x40_0000_usize..0xc0_0000).step_by(0x2000);
         let registry = Registry::new(GFP_KERNEL)?;
 
         for start in starts() {
-            insert(&registry, section(start, start | 0x1000)?, MOST)?;
+            registry.register(text(start, start | 0x1000)?, MOST)?;
         }
-        let copy = registry.copy()?;
-        assert_eq!(copy.len(), registry.len());
-        for registry in [&registry, &copy] {
+        let child = copy(&registry)?;
+        assert_eq!(len(&child), len(&registry));
+        for registry in [&registry, &child] {
             for start in starts() {
                 assert!(registry.find(start | 0xfff).is_some());
                 assert!(registry.find(start | 0x1000).is_none());
             }
         }
-        copy.unmap(0x50_0000, 0xb0_0000);
-        assert_eq!(copy.len(), 256);
-        drop(copy);
+        child.unmap(0x50_0000, 0xb0_0000);
+        assert_eq!(len(&child), 256);
+        drop(child);
         for start in starts() {
             assert!(registry.find(start).is_some());
         }

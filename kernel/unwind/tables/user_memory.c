@@ -8,7 +8,7 @@
 #include <linux/unaligned.h>
 #include <linux/unwind_tables.h>
 
-#include "wait.h"
+#include "bisect.h"
 
 /* The next bytes of a copy, as many as @type has. */
 #define read_next(type)								\
@@ -57,34 +57,23 @@ fault:
 	return -EFAULT;
 }
 
-/* What a read does not get at once it may wait for. */
-static noinline int read_waiting(void *to, unsigned long addr, unsigned int len,
-				 unsigned int *waits)
-{
-	struct unwind_tables_wait wait = { .left = waits };
-	int ret = -EFAULT;
-
-	if (unwind_tables_wait_begin(&wait))
-		ret = read_words(to, (const void __user *)addr, len);
-	unwind_tables_wait_end(&wait);
-	return ret;
-}
-
 /**
  * unwind_tables_read - Copy a few bytes of a table
- * @to:	   Where to
- * @addr:  Where from, any address
- * @len:   How many
- * @waits: How many more reads may wait for memory; this one takes itself off
+ * @to:	     Where to
+ * @addr:    Where from, any address
+ * @len:     How many
+ * @missing: Where to put the address of a byte that is not in memory. A fault that was
+ *	     injected leaves it as it is: nobody waits for that.
  *
- * Context: Faultable, but page faults are disabled.
+ * Context: Page faults are disabled.
  * Return: 0, or -EFAULT; then @to has any bytes.
  */
-int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned int *waits)
+int unwind_tables_read(void *to, unsigned long addr, unsigned int len, unsigned long *missing)
 {
 	if (should_fail_usercopy())
 		return -EFAULT;
 	if (likely(!read_words(to, (const void __user *)addr, len)))
 		return 0;
-	return read_waiting(to, addr, len, waits);
+	*missing = unwind_tables_missing(addr, len);
+	return -EFAULT;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tables in user memory. `bisect` reads there, too.
+//! Tables in user memory. The C files `user_memory.c` and `bisect.c` read there.
 
 use core::{
     cell::Cell,
-    mem::MaybeUninit, //
+    mem::offset_of, //
 };
 
 use kernel::{
@@ -12,88 +12,99 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::{
-    bisect,
-    parse::{
-        AnyBlock,
-        Array,
-        BlockHead,
-        Element,
-        Fault,
-        Index,
-        LargeBlock,
-        Lost,
-        Reader, //
-    }, //
+use crate::parse::{
+    bisect_price,
+    read_price,
+    Array,
+    Element,
+    Error,
+    Reader, //
 };
+
+/// Asserts that a field has the same place in two structures.
+macro_rules! assert_layout {
+    ($ours:ty, $theirs:ty: $($field:ident),+) => {
+        static_assert!(size_of::<$ours>() == size_of::<$theirs>());
+        static_assert!(align_of::<$ours>() == align_of::<$theirs>());
+        $(static_assert!(offset_of!($ours, $field) == offset_of!($theirs, $field));)+
+    };
+}
+
+assert_layout!(
+    Array, bindings::unwind_bisect_array:
+    place, origin, count, wide, relative, unsorted
+);
+assert_layout!(Element, bindings::unwind_bisect_element: start, rest, nth);
+static_assert!(Array::ENOENT == -(bindings::ENOENT as i32));
+static_assert!(Array::EINVAL == -(bindings::EINVAL as i32));
 
 /// A table in the memory of the current process.
 ///
-/// A read may sleep, and may wait for a device. It first tries without. Only so many reads of a
-/// stack may wait: for the others what is not there is a fault, and the next stack gets further.
+/// Page faults are disabled: what is not in memory is a fault, and the walk waits for it.
 pub(crate) struct UserMemory<'a> {
     /// Address of the first byte.
     base: usize,
-    /// How many more reads may wait.
-    waits: &'a Cell<c_uint>,
+    /// What further reads and searches of the stack may cost.
+    budget: &'a Cell<u32>,
+    /// Where the address of a byte goes that is not in memory.
+    missing: &'a Cell<usize>,
 }
 
 impl<'a> UserMemory<'a> {
-    /// The memory from address `base` on, of which `waits` reads may wait.
+    /// Makes a reader of the memory from address `base` on, which pays from `budget`. A read that
+    /// faults puts the address of a byte that it missed into `missing`.
     ///
     /// Nothing is checked here: an address that is not user memory faults when it is read.
-    pub(crate) fn new(base: usize, waits: &'a Cell<c_uint>) -> Self {
-        Self { base, waits }
+    pub(crate) fn new(base: usize, budget: &'a Cell<u32>, missing: &'a Cell<usize>) -> Self {
+        Self {
+            base,
+            budget,
+            missing,
+        }
+    }
+
+    /// Takes `price` off the budget. If less is left, nothing is left.
+    #[inline]
+    fn spend(&self, price: u32) -> Result<(), Error> {
+        let left = self.budget.get().checked_sub(price);
+
+        self.budget.set(left.unwrap_or(0));
+        left.map(|_| ()).ok_or(Error::Budget)
     }
 }
 
 impl Reader for UserMemory<'_> {
-    #[inline]
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
-        let offset = usize::try_from(offset).map_err(|_| Fault)?;
-        let addr = self.base.checked_add(offset).ok_or(Fault)?;
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        let offset = usize::try_from(offset).map_err(|_| Error::Fault)?;
+        let addr = self.base.checked_add(offset).ok_or(Error::Fault)?;
+        let len = buf.len().try_into().map_err(|_| Error::Fault)?;
 
-        let len = buf.len().try_into().map_err(|_| Fault)?;
-
+        self.spend(read_price(buf.len()))?;
         let to = buf.as_mut_ptr().cast();
         // SAFETY: `buf` has room for so many bytes, any address may be asked for, and only this
-        // thread uses the number of waits.
-        match unsafe { bindings::unwind_tables_read(to, addr, len, self.waits.as_ptr()) } {
+        // thread uses `missing`.
+        match unsafe { bindings::unwind_tables_read(to, addr, len, self.missing.as_ptr()) } {
             0 => Ok(()),
-            _ => Err(Fault),
+            _ => Err(Error::Fault),
         }
     }
 
-    #[inline(always)]
-    fn find<'a>(
-        &self,
-        base: u64,
-        index: &Index,
-        key: u64,
-        room: &'a mut MaybeUninit<LargeBlock>,
-    ) -> Option<AnyBlock<'a>> {
-        // Only tests read a table that was written for another place.
-        if base != self.base as u64 {
-            return self.find_in_parts(base, index, key, room);
-        }
-        bisect::block_in_user_memory(&index.at(base), key, room)
-    }
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+        let mut element = Element::default();
 
-    fn read_on<'a>(
-        &self,
-        base: u64,
-        index: &Index,
-        head: &BlockHead,
-        room: &'a mut MaybeUninit<LargeBlock>,
-    ) -> Option<&'a mut LargeBlock> {
-        if base != self.base as u64 {
-            return self.read_block(index, head, room);
-        }
-        bisect::read_on_in_user_memory(&index.at(base), head, room)
-    }
-
-    #[inline(always)]
-    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
-        bisect::in_user_memory(self.base, array, key, self.waits)
+        self.spend(bisect_price(array.count))?;
+        // SAFETY: Both structures are laid out as C expects, see above, and C may write to
+        // `element`. User memory may be asked for at any address, and only this thread uses
+        // `missing`.
+        let errno = unsafe {
+            bindings::unwind_bisect_user(
+                self.base,
+                core::ptr::from_ref(array).cast(),
+                key,
+                core::ptr::from_mut(&mut element).cast(),
+                self.missing.as_ptr(),
+            )
+        };
+        array.found(errno, element)
     }
 }

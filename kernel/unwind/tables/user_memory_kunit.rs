@@ -38,8 +38,6 @@ mod tests {
     use crate::{
         parse::{
             self,
-            Budget,
-            Lost,
             Reader,
             Rule, //
         },
@@ -47,7 +45,7 @@ mod tests {
     };
 
     /// Units that every lookup in the vectors can pay from.
-    const ENOUGH: u32 = 1000;
+    const ENOUGH: u32 = 10_000;
     /// Longer tables have nothing behind this.
     const MOST: usize = 768;
 
@@ -119,9 +117,10 @@ mod tests {
             *to = byte;
             len = len.wrapping_add(1);
         }
-        let waits = Cell::new(0);
+        let missing = Cell::new(0);
         let start = page.put(copy.get(..len).ok_or(EINVAL)?)?;
-        let memory = UserMemory::new(start, &waits);
+        let budget = Cell::new(ENOUGH);
+        let memory = UserMemory::new(start, &budget, &missing);
         let base = match table.format {
             Format::SFrame if moves => start as u64,
             _ => table.base,
@@ -129,7 +128,7 @@ mod tests {
         let moved = Table { base, ..*table };
         let pc = pc.wrapping_sub(table.base).wrapping_add(base);
 
-        Ok(moved.rule(&memory, bytes.len, pc, &mut Budget::new(ENOUGH)))
+        Ok(moved.rule(&memory, bytes.len, pc))
     }
 
     /// Whether something was found that was expected; says so, if not.
@@ -244,7 +243,7 @@ mod tests {
     #[test]
     fn arrays() -> Result {
         let page = Page::new()?;
-        let waits = Cell::new(0);
+        let (budget, missing) = (Cell::new(u32::MAX), Cell::new(0));
 
         for Search {
             bytes,
@@ -253,7 +252,7 @@ mod tests {
         } in ARRAYS
         {
             for (key, expected) in *lookups {
-                let memory = UserMemory::new(page.put(bytes)?, &waits);
+                let memory = UserMemory::new(page.put(bytes)?, &budget, &missing);
                 assert_eq!(memory.bisect(array, *key), *expected);
 
                 // The last byte is only read if it is that of the last element, and that is found.
@@ -261,11 +260,12 @@ mod tests {
                     continue;
                 };
                 let is_last = |nth: u32| {
-                    nth.saturating_add(1) == array.count && array.end() == Some(bytes.len() as u64)
+                    nth.saturating_add(1) == array.count
+                        && array.element(array.count) == bytes.len() as u64
                 };
-                let memory = UserMemory::new(page.put(but_last)?, &waits);
+                let memory = UserMemory::new(page.put(but_last)?, &budget, &missing);
                 let expected = match expected {
-                    Ok(element) if is_last(element.nth) => Err(Lost::Fault),
+                    Ok(element) if is_last(element.nth) => Err(parse::Error::Fault),
                     expected => *expected,
                 };
                 assert_eq!(memory.bisect(array, *key), expected);
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn no_user_memory() -> Result {
         let page = Page::new()?;
-        let waits = Cell::new(0);
+        let (budget, missing) = (Cell::new(u32::MAX), Cell::new(0));
 
         for Search { array, lookups, .. } in ARRAYS {
             for base in [
@@ -289,13 +289,43 @@ mod tests {
                 usize::MAX,
             ] {
                 for (key, _) in *lookups {
-                    let found = UserMemory::new(base, &waits).bisect(array, *key);
+                    let found = UserMemory::new(base, &budget, &missing).bisect(array, *key);
                     if array.count != 0 {
-                        assert_eq!(found, Err(Lost::Fault));
+                        assert_eq!(found, Err(parse::Error::Fault));
                     }
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Each read and each search has its price. When less is left, nothing is read any more.
+    #[test]
+    fn budget() -> Result {
+        let page = Page::new()?;
+        let start = page.put(&[0; 256])?;
+        let (budget, waits) = (Cell::new(0), Cell::new(0));
+        let memory = UserMemory::new(start, &budget, &waits);
+        let array = ARRAYS[0].array;
+        let spent = |units, read: &dyn Fn() -> Result<(), parse::Error>| {
+            budget.set(units);
+            (read(), budget.get())
+        };
+        let bytes = |len: usize| memory.read(0, &mut [0; 256][..len]);
+        let search = || memory.bisect(&array, 0).map(|_| ());
+
+        for (len, price) in [(0, 32), (1, 32), (32, 32), (33, 33), (256, 256)] {
+            assert_eq!(spent(1000, &|| bytes(len)), (Ok(()), 1000 - price));
+            assert_eq!(spent(price, &|| bytes(len)), (Ok(()), 0));
+            assert_eq!(
+                spent(price - 1, &|| bytes(len)),
+                (Err(parse::Error::Budget), 0)
+            );
+        }
+        // Five elements take three steps, and the read of the one that is found.
+        assert_eq!(array.count, 5);
+        assert_eq!(spent(1000, &search).1, 1000 - 4 * 32);
+        assert_eq!(spent(4 * 32 - 1, &search), (Err(parse::Error::Budget), 0));
         Ok(())
     }
 }

@@ -5,10 +5,7 @@
 use core::{
     cell::UnsafeCell,
     marker::PhantomData,
-    mem::{
-        needs_drop,
-        ManuallyDrop, //
-    },
+    mem::needs_drop,
     ops::{
         RangeBounds,
         RangeInclusive, //
@@ -16,24 +13,13 @@ use core::{
 };
 
 use crate::{
-    alloc::Flags,
     bindings,
-    error::to_result,
     prelude::*,
-    sync::{
-        aref::{
-            ARef,
-            AlwaysRefCounted, //
-        },
-        rcu::{
-            ForeignOwnableRcu,
-            Guard, //
-        },
+    sync::rcu::{
+        ForeignOwnableRcu,
+        Guard, //
     },
-    types::{
-        ForeignOwnable,
-        Opaque, //
-    }, //
+    types::Opaque, //
 };
 
 use super::{
@@ -157,7 +143,7 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
     ///
     /// `tree` must be valid for writing, and pinned.
     #[inline]
-    unsafe fn init(tree: *mut bindings::maple_tree) {
+    pub(super) unsafe fn init(tree: *mut bindings::maple_tree) {
         // With lockdep, a tree knows its external lock; zeroes are none.
         // SAFETY: `tree` is valid for writing, by the requirement of this function.
         unsafe {
@@ -236,81 +222,12 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
         unsafe { T::rcu_borrow(value) }
     }
 
-    /// Iterates over the values whose ranges have an index in `range`, in order, with their ranges.
-    ///
-    /// What is written meanwhile may be seen or not, and ranges are as [`RcuMapleTree::load_range`]
-    /// says.
-    ///
-    /// Each step is a walk from the root of the tree. A step from a node to the next one would have
-    /// to start again where a writer has replaced the node.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kernel::{maple_tree::RcuMapleTree, sync::{aref::ARef, rcu::{self, Counted}}};
-    ///
-    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
-    ///
-    /// let ten = Counted::new(10, GFP_KERNEL)?;
-    /// let twenty = Counted::new(20, GFP_KERNEL)?;
-    /// tree.as_mut().writer_mut().insert_range(100..200, ten, GFP_KERNEL)?;
-    /// tree.as_mut().writer_mut().insert_range(500..=600, twenty, GFP_KERNEL)?;
-    ///
-    /// let guard = rcu::read_lock();
-    /// let mut values = tree.iter(150..501, &guard);
-    /// assert_eq!(values.next(), Some((100..=199, &10)));
-    /// assert_eq!(values.next(), Some((500..=600, &20)));
-    /// assert_eq!(values.next(), None);
-    ///
-    /// assert!(tree.iter(200..500, &guard).next().is_none());
-    /// assert!(tree.iter(150..150, &guard).next().is_none());
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[inline]
-    pub fn iter<'a>(
-        &'a self,
-        range: impl RangeBounds<usize>,
-        guard: &'a Guard,
-    ) -> RcuMapleIter<'a, T> {
-        RcuMapleIter {
-            tree: self,
-            rest: to_maple_range(range),
-            guard,
-        }
-    }
-
-    /// Iterates like [`RcuMapleTree::iter`], for one who keeps others from writing.
-    ///
-    /// This takes less time, and needs no guard.
-    ///
-    /// # Safety
-    ///
-    /// Nobody may write to the tree before `'a` ends.
-    #[inline]
-    pub unsafe fn iter_locked<'a>(
-        &'a self,
-        range: impl RangeBounds<usize>,
-    ) -> impl Iterator<Item = (RangeInclusive<usize>, T::Borrowed<'a>)>
-    where
-        T: 'a,
-    {
-        // SAFETY: By the type invariants this is a maple tree, and it is borrowed; nobody writes to
-        // it.
-        let found = unsafe { raw_iter(self.tree.get(), range) };
-
-        found.map(|(range, value)| {
-            // SAFETY: By the type invariants the tree owns an instance of `T`, and it keeps it as
-            // long as nobody writes.
-            (range, unsafe { T::borrow(value) })
-        })
-    }
-
     /// Returns what is needed to write to the tree.
     ///
     /// # Safety
     ///
-    /// Until `'a` ends there must be no other writer, nor anybody in [`RcuMapleTree::iter_locked`].
-    /// Most often that means: the caller must hold the lock that protects the tree.
+    /// Until `'a` ends there must be no other writer. Most often that means: the caller must hold
+    /// the lock that protects the tree.
     #[inline]
     pub unsafe fn writer<'a>(&'a self) -> RcuMapleWriter<'a, T> {
         // INVARIANT: By the requirement of this function.
@@ -324,70 +241,6 @@ impl<T: ForeignOwnableRcu> RcuMapleTree<T> {
         RcuMapleWriter {
             tree: self.into_ref().get_ref(),
         }
-    }
-}
-
-impl<T: AlwaysRefCounted> RcuMapleTree<ARef<T>>
-where
-    ARef<T>: ForeignOwnableRcu,
-{
-    /// Creates a tree with the same ranges and values, of which each gets another reference.
-    ///
-    /// # Errors
-    ///
-    /// `ENOMEM`.
-    ///
-    /// # Safety
-    ///
-    /// Nobody may write to this tree until the new one is initialised.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use kernel::{maple_tree::RcuMapleTree, sync::{aref::ARef, rcu::{self, Counted}}};
-    ///
-    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
-    ///
-    /// for index in 0..100 {
-    ///     let value = Counted::new(1, GFP_KERNEL)?;
-    ///     tree.as_mut().writer_mut().insert_range(index..=index, value, GFP_KERNEL)?;
-    /// }
-    ///
-    /// // SAFETY: Nobody else has the tree.
-    /// let mut copy = KBox::try_pin_init(unsafe { tree.dup(GFP_KERNEL) }, GFP_KERNEL)?;
-    /// assert!(copy.as_mut().writer_mut().erase(50).is_some());
-    ///
-    /// let guard = rcu::read_lock();
-    /// assert_eq!(tree.iter(.., &guard).count(), 100);
-    /// assert_eq!(copy.iter(.., &guard).count(), 99);
-    /// drop(guard);
-    ///
-    /// // The values are shared.
-    /// drop(tree);
-    /// assert_eq!(copy.load(49, &rcu::read_lock()), Some(&1));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub unsafe fn dup(&self, gfp: Flags) -> impl PinInit<Self, Error> + '_ {
-        try_pin_init!(Self {
-            // INVARIANT: It has the flags of `self`, and a reference to each value.
-            tree <- Opaque::try_ffi_init(|tree| {
-                // SAFETY: `tree` is valid for writing, and does not move from now on.
-                unsafe { Self::init(tree) };
-                // SAFETY: Both are maple trees, nobody writes to `self`, by the requirement of this
-                // function, and nobody else sees `tree`. If this fails, `tree` is still empty.
-                to_result(unsafe { bindings::__mt_dup(self.tree.get(), tree, gfp.as_raw()) })?;
-
-                // SAFETY: Nobody else sees `tree`.
-                for (_, value) in unsafe { raw_iter(tree, ..) } {
-                    // SAFETY: It is a value of `self` as well, whose reference is not dropped here.
-                    let value = ManuallyDrop::new(unsafe { ARef::<T>::from_foreign(value) });
-                    // The tree owns this one.
-                    let _ = ARef::into_raw((*value).clone());
-                }
-                Ok::<(), Error>(())
-            }),
-            _p: PhantomData,
-        }? Error)
     }
 }
 
@@ -430,33 +283,5 @@ impl<T: ForeignOwnableRcu> PinnedDrop for RcuMapleTree<T> {
         unsafe { bindings::mt_clear_in_rcu(self.tree.get()) };
         // SAFETY: The tree is mutably borrowed, and not used any more.
         unsafe { bindings::__mt_destroy(self.tree.get()) };
-    }
-}
-
-/// An iterator over a part of a [`RcuMapleTree`]: see [`RcuMapleTree::iter`].
-pub struct RcuMapleIter<'a, T: ForeignOwnableRcu> {
-    tree: &'a RcuMapleTree<T>,
-    /// The first and the last index that were not looked at.
-    rest: Option<(usize, usize)>,
-    guard: &'a Guard,
-}
-
-impl<'a, T: ForeignOwnableRcu> Iterator for RcuMapleIter<'a, T> {
-    type Item = (RangeInclusive<usize>, T::RcuBorrowed<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while let Some((first, last)) = self.rest {
-            let (range, value) = self.tree.load_range(first, self.guard);
-
-            self.rest = range
-                .end()
-                .checked_add(1)
-                .filter(|next| *next <= last)
-                .map(|next| (next, last));
-            if let Some(value) = value {
-                return Some((range, value));
-            }
-        }
-        None
     }
 }

@@ -6,29 +6,13 @@
 
 __thread struct shim_reader shim_reader;
 
-/* As unwind_bisect_user(), in the table of @reader. */
-int shim_bisect(const struct shim_reader *reader, const struct unwind_bisect_array *array,
-		u64 key, struct unwind_bisect_element *element)
+/* As unwind_bisect_user(), in the table that @read reads. */
+int shim_bisect(bool (*read)(const void *reader, u64 offset, void *to, u32 len),
+		const void *reader, const struct unwind_bisect_array *array, u64 key,
+		struct unwind_bisect_element *element)
 {
-	unsigned int waits = 0;
+	unsigned long missing;
 
-	shim_reader = *reader;
-	return unwind_bisect_user(0, array, key, element, &waits);
-}
-
-/* As unwind_bisect_block_user(), in the table of @reader. */
-unsigned int shim_find(const struct shim_reader *reader, const struct unwind_bisect_index *index,
-		       u64 key, struct unwind_bisect_block *block)
-{
-	shim_reader = *reader;
-	return unwind_bisect_block_user(index, key, block);
-}
-
-/* As unwind_bisect_read_on_user(), in the table of @reader. */
-unsigned int shim_read_on(const struct shim_reader *reader,
-			  const struct unwind_bisect_index *index,
-			  struct unwind_bisect_block *block)
-{
-	shim_reader = *reader;
-	return unwind_bisect_read_on_user(index, block);
+	shim_reader = (struct shim_reader){ .read = read, .reader = reader };
+	return unwind_bisect_user(0, array, key, element, &missing);
 }

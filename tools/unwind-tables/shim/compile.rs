@@ -10,8 +10,6 @@ pub fn bisect(shim: &str) {
         shim,
         &format!("{kernel}/bisect.c"),
         &format!("{kernel}/bisect.h"),
-        &format!("{kernel}/search.h"),
-        &format!("{kernel}/wait.h"),
     ] {
         println!("cargo::rerun-if-changed={source}");
     }

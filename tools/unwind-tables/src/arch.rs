@@ -3,7 +3,7 @@
 //! What the tool knows about architectures beyond what the kernel's parser does.
 
 use crate::parse::Register;
-use crate::parse::{AArch64, Amd64, S390x, eh_frame, sframe};
+use crate::parse::{AArch64, Amd64, eh_frame, sframe};
 
 /// An architecture, as the tool needs it.
 pub trait Arch: sframe::Abi + eh_frame::Abi {
@@ -73,26 +73,6 @@ impl Arch for AArch64 {
     }
 }
 
-impl Arch for S390x {
-    const NAME: &'static str = "s390x";
-    const MACHINE: u16 = 22;
-    const PC: u16 = 65;
-    const NAMES: &'static [&'static str] = &[
-        "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r13",
-        "r14", "r15", "f0", "f2", "f4", "f6", "f1", "f3", "f5", "f7", "f8", "f10", "f12", "f14",
-        "f9", "f11", "f13", "f15",
-    ];
-
-    /// nopr, jgnop, and zeros.
-    fn filler(bytes: &[u8]) -> usize {
-        match bytes {
-            [0x07, 0..=0x0f, ..] | [0, 0, ..] => 2,
-            [0xc0, 0x04, ..] => 6,
-            _ => 0,
-        }
-    }
-}
-
 /// The name of a register: `sp` and `fp` are called so everywhere.
 pub fn register_name<A: Arch>(register: Register) -> &'static str {
     match register {
@@ -142,7 +122,5 @@ mod tests {
         }
         assert_eq!(AArch64::filler(&0xd503_201f_u32.to_le_bytes()), 4);
         assert_eq!(AArch64::filler(&0xd65f_03c0_u32.to_le_bytes()), 0);
-        assert_eq!(S390x::filler(&[0x07, 0x00]), 2);
-        assert_eq!(S390x::filler(&[0x07, 0xfe]), 0);
     }
 }

@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use gimli::{EndianSlice, Reader, RunTimeEndian};
+use gimli::{EndianSlice, LittleEndian, Reader};
 
 /// What the augmentation of a CIE really says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub type Changed = HashMap<usize, Said>;
 
 /// The letters of the CIE at the start of `input`: their place in it.
 fn letters(
-    input: &mut EndianSlice<'_, RunTimeEndian>,
+    input: &mut EndianSlice<'_, LittleEndian>,
 ) -> gimli::Result<Option<std::ops::Range<usize>>> {
     let whole = input.len();
     let (length, format) = input.read_initial_length()?;
@@ -45,10 +45,10 @@ fn letters(
 }
 
 /// Section `.eh_frame` as gimli can read it, and what was changed.
-pub fn readable(section: &[u8], endian: RunTimeEndian) -> (Cow<'_, [u8]>, Changed) {
+pub fn readable(section: &[u8]) -> (Cow<'_, [u8]>, Changed) {
     let mut bytes = Cow::Borrowed(section);
     let mut changed = Changed::new();
-    let mut input = EndianSlice::new(section, endian);
+    let mut input = EndianSlice::new(section, LittleEndian);
 
     // What cannot be read is gimli's to complain about.
     while !input.is_empty() {
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn key_b_is_kept() {
         let section = b"\x08\0\0\0\0\0\0\0\x01zR\0\x0c\0\0\0\0\0\0\0\x01zRBG\0\0\0\x05\0";
-        let (bytes, changed) = readable(section, RunTimeEndian::Little);
+        let (bytes, changed) = readable(section);
 
         assert_eq!(&bytes[..21], &section[..21]);
         assert_eq!(&bytes[21..25], b"zRSS");
@@ -109,7 +109,7 @@ mod tests {
     fn version_4_becomes_version_3() {
         let cie = b"\x10\0\0\0\0\0\0\0\x04zR\0\x08\0\x01\x78\x10\x01\x1b\x0e";
         let section = [&cie[..], b"\x05\0\0\0\0\0\0\0\x04"].concat();
-        let (bytes, changed) = readable(&section, RunTimeEndian::Little);
+        let (bytes, changed) = readable(&section);
 
         assert_eq!(&bytes[..12], b"\x10\0\0\0\0\0\0\0\x03zR\0");
         assert_eq!(&bytes[12..20], b"\x01\x78\x10\x01\x1b\x0e\0\0");
@@ -118,7 +118,7 @@ mod tests {
         // Other sizes.
         let mut other = section.clone();
         other[12] = 4;
-        assert_eq!(readable(&other, RunTimeEndian::Little).0, &other[..]);
+        assert_eq!(readable(&other).0, &other[..]);
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
             b"\x20\0\0\0\0\0\0\0\x01zB",
             b"\x01",
         ] {
-            let (bytes, changed) = readable(section, RunTimeEndian::Little);
+            let (bytes, changed) = readable(section);
 
             assert_eq!(bytes, section);
             assert!(changed.is_empty());

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry,
-    Pointer, Register, RegisterRule, RunTimeEndian, UnwindContext, UnwindExpression, UnwindSection,
+    LittleEndian, Pointer, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection,
     UnwindTableRow, Vendor,
 };
 
@@ -17,7 +17,7 @@ use crate::elf::Elf;
 use crate::expression::{self, Term};
 use crate::parse::{Key, Value};
 
-type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
 /// What `.eh_frame` says of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Source<'a> {
 }
 
 /// Finds `.eh_frame`: by its section, or by the program header of `.eh_frame_hdr`.
-pub fn find<'a>(elf: &Elf<'a>, endian: RunTimeEndian) -> Option<Source<'a>> {
+pub fn find<'a>(elf: &Elf<'a>) -> Option<Source<'a>> {
     let hdr_bytes = match (elf.section(".eh_frame_hdr"), elf.eh_frame_hdr) {
         (Some(section), _) => section.size,
         (None, Some(segment)) => segment.file_size,
@@ -76,7 +76,7 @@ pub fn find<'a>(elf: &Elf<'a>, endian: RunTimeEndian) -> Option<Source<'a>> {
     let address = elf.eh_frame_hdr?.address;
     let (bytes, _) = elf.loaded_at(address)?;
     let bases = BaseAddresses::default().set_eh_frame_hdr(address);
-    let header = EhFrameHdr::new(bytes, endian).parse(&bases, 8).ok()?;
+    let header = EhFrameHdr::new(bytes, LittleEndian).parse(&bases, 8).ok()?;
     let Pointer::Direct(address) = header.eh_frame_ptr() else {
         return None;
     };
@@ -119,7 +119,7 @@ pub struct Cfi<'a, A> {
 impl<'a, A: Arch> Cfi<'a, A> {
     /// Reads the list of FDEs in the bytes that stand at `address`.
     pub fn read(bytes: &'a [u8], changed: &'a Changed, address: u64) -> Self {
-        let mut section = EhFrame::new(bytes, endian::<A>());
+        let mut section = EhFrame::new(bytes, LittleEndian);
         section.set_vendor(Vendor::AArch64);
         section.set_address_size(8);
 
@@ -273,12 +273,10 @@ impl<'a, A: Arch> Cfi<'a, A> {
                         | RegisterRule::ValOffset(_)
                 )
             ),
-            // On s390x it is saved with the others; there it is known from the CFA, too.
-            unusual_sp: !A::BIG_ENDIAN
-                && !matches!(
-                    sp,
-                    None | Some(RegisterRule::SameValue | RegisterRule::ValOffset(0))
-                ),
+            unusual_sp: !matches!(
+                sp,
+                None | Some(RegisterRule::SameValue | RegisterRule::ValOffset(0))
+            ),
             by_expression: matches!(row.cfa(), CfaRule::Expression(_)) || is_expression(&ra),
             fp_by_expression: is_expression(&fp),
             signed: signed.then_some(key),
@@ -294,15 +292,6 @@ fn is_expression(rule: &Option<RegisterRule<usize>>) -> bool {
         rule,
         Some(RegisterRule::Expression(_) | RegisterRule::ValExpression(_))
     )
-}
-
-/// The byte order of an architecture.
-pub fn endian<A: Arch>() -> RunTimeEndian {
-    if A::BIG_ENDIAN {
-        RunTimeEndian::Big
-    } else {
-        RunTimeEndian::Little
-    }
 }
 
 /// Turns gimli's rules into values as tables have them.

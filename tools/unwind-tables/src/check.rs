@@ -11,11 +11,11 @@ use anyhow::Result;
 
 use crate::arch::Arch;
 use crate::augmentation;
-use crate::cfi::{self, Cfi, endian};
+use crate::cfi::{self, Cfi};
 use crate::coverage::{self, Spans};
 use crate::discovery;
 use crate::elf::{self, Elf, Machine};
-use crate::parse::{AArch64, Amd64, Error, S390x};
+use crate::parse::{AArch64, Amd64, Error};
 use crate::report::{self, Format, Problem, Report, Severity, Verdict};
 use crate::text;
 
@@ -48,17 +48,16 @@ pub fn check_bytes(data: &[u8], report: &mut Report) -> Result<()> {
     match elf.machine {
         Machine::X86_64 => check_elf::<Amd64>(&elf, report),
         Machine::AArch64 => check_elf::<AArch64>(&elf, report),
-        Machine::S390x => check_elf::<S390x>(&elf, report),
     }
     Ok(())
 }
 
 fn check_elf<A: Arch>(elf: &Elf<'_>, report: &mut Report) {
-    let source = cfi::find(elf, endian::<A>());
+    let source = cfi::find(elf);
     let (bytes, address) = source
         .as_ref()
         .map_or((&[][..], 0), |source| (source.bytes, source.address));
-    let (bytes, changed) = augmentation::readable(bytes, endian::<A>());
+    let (bytes, changed) = augmentation::readable(bytes);
     let cfi = Cfi::<A>::read(&bytes, &changed, address);
 
     report.abi = Some(A::NAME);

@@ -8,16 +8,11 @@ use std::ops::Range;
 
 use crate::arch::Arch;
 use crate::elf::{Elf, Segment};
-use crate::parse::Budget;
 use crate::parse::elf::{self, Headers, Object, Target};
 use crate::table::Bytes;
 
 /// Files are mapped in pages. Larger ones are mapped alike: linkers align segments to the largest.
 pub const PAGE: u64 = 4096;
-
-/// Bytes of an ELF header and of a program header.
-const HEADER: usize = 64;
-const PROGRAM_HEADER: usize = 56;
 
 /// Why the kernel finds no table for a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +40,6 @@ impl Absence {
 
 /// What the kernel finds for each executable segment of a file.
 pub fn discover<A: Arch>(elf: &Elf<'_>) -> Vec<(Segment, Result<Object, Absence>)> {
-    let headers = little_endian::<A>(elf.data);
     let header = elf
         .loads
         .iter()
@@ -58,7 +52,7 @@ pub fn discover<A: Arch>(elf: &Elf<'_>) -> Vec<(Segment, Result<Object, Absence>
         .filter(|text| text.file_size != 0)
         .map(|text| {
             let found = match len {
-                Some(len) => object::<A>(elf, &headers, len, text.file_offset),
+                Some(len) => object::<A>(elf, len, text.file_offset),
                 None => Err(Absence::NoHeader),
             };
             (*text, found)
@@ -68,29 +62,23 @@ pub fn discover<A: Arch>(elf: &Elf<'_>) -> Vec<(Segment, Result<Object, Absence>
 
 /// Asks the kernel's reader about byte `offset` of a file of which `len` bytes are mapped with the
 /// ELF header. The program headers may be in another segment.
-fn object<A: Arch>(
-    elf: &Elf<'_>,
-    headers: &[u8],
-    len: u64,
-    offset: u64,
-) -> Result<Object, Absence> {
+fn object<A: Arch>(elf: &Elf<'_>, len: u64, offset: u64) -> Result<Object, Absence> {
     let target = Target {
         machine: A::MACHINE,
         page_size: PAGE,
     };
-    let mut budget = Budget::new(elf::MAX_UNITS);
-    let reader = Bytes(headers);
+    let reader = Bytes(elf.data);
 
-    Headers::read(&reader, len, &target, &mut budget)
+    Headers::read(&reader, len, &target)
         .and_then(|headers| {
             if headers.end() > len && !is_mapped(elf, headers.place()..headers.end()) {
                 return Err(elf::Absence::Headers.into());
             }
-            headers.object(&reader, headers.place(), offset, &target, &mut budget)
+            headers.object(&reader, headers.place(), offset, &target)
         })
         .map_err(|error| match error {
             elf::Error::Absent(absence) => Absence::Elf(absence),
-            // The file is shorter than it says, and never costs more than the budget.
+            // The file is shorter than it says. Reading it has no limit here.
             elf::Error::Fault | elf::Error::Budget => Absence::Elf(elf::Absence::Headers),
         })
 }
@@ -104,42 +92,6 @@ fn is_mapped(elf: &Elf<'_>, range: Range<u64>) -> bool {
 
         load.readable && load.file_size != 0 && start <= range.start && range.end <= end
     })
-}
-
-/// A file whose headers are little-endian, as the kernel's reader wants them: on a big-endian
-/// machine it would have to read the others.
-fn little_endian<A: Arch>(file: &[u8]) -> Cow<'_, [u8]> {
-    let number = |at: usize| {
-        let bytes = file.get(at..at + 2)?;
-        Some(usize::from(A::u16([bytes[0], bytes[1]])))
-    };
-    let place = file.get(32..40).and_then(|bytes| bytes.try_into().ok());
-    let place = place.and_then(|bytes| usize::try_from(A::u64(bytes)).ok());
-    let (Some(place), Some(count)) = (place, number(56)) else {
-        return Cow::Borrowed(file);
-    };
-    if !A::BIG_ENDIAN || file.len() < HEADER || place < HEADER {
-        return Cow::Borrowed(file);
-    }
-    let end = place.saturating_add(count * PROGRAM_HEADER).min(file.len());
-    let mut headers = file[..end.max(HEADER)].to_vec();
-
-    headers[5] = 1;
-    swap(&mut headers, 16, &[2, 2, 4, 8, 8, 8, 4, 2, 2, 2, 2, 2, 2]);
-    for at in (place..end).step_by(PROGRAM_HEADER) {
-        swap(&mut headers, at, &[4, 4, 8, 8, 8, 8, 8, 8]);
-    }
-    Cow::Owned(headers)
-}
-
-/// Reverses the bytes of fields of these sizes, from byte `at` on.
-fn swap(bytes: &mut [u8], mut at: usize, fields: &[usize]) {
-    for size in fields {
-        if let Some(field) = bytes.get_mut(at..at.saturating_add(*size)) {
-            field.reverse();
-        }
-        at = at.saturating_add(*size);
-    }
 }
 
 /// What is mapped together with a part of a file.

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use crate::arch::Arch;
 use crate::elf::{self, Elf, Machine};
 use crate::parse::sframe::{Attribute, Function};
-use crate::parse::{AArch64, Amd64, Error, Key, Reader, S390x};
+use crate::parse::{AArch64, Amd64, Error, Key, Reader};
 use crate::table::{self, Found, Rows, Table};
 use crate::text;
 
@@ -29,7 +29,6 @@ pub fn dump_bytes(out: &mut impl Write, data: &[u8], addresses: &[u64]) -> Resul
     match elf.machine {
         Machine::X86_64 => dump_elf::<Amd64>(out, &elf, addresses),
         Machine::AArch64 => dump_elf::<AArch64>(out, &elf, addresses),
-        Machine::S390x => dump_elf::<S390x>(out, &elf, addresses),
     }
 }
 
@@ -84,7 +83,7 @@ impl<A: Arch> Dump<'_, '_, A> {
             out,
             "table at {:#x}, {} bytes: version {version}, flags {flags:#x}, ABI {abi} ({})",
             self.table.base,
-            self.table.header.table_len(),
+            self.table.len(),
             A::NAME
         )?;
         writeln!(
@@ -92,7 +91,7 @@ impl<A: Arch> Dump<'_, '_, A> {
             "fixed offsets: FP {}, RA {}; auxiliary header {aux} bytes; {} functions, {} rows",
             fp as i8,
             ra as i8,
-            self.table.header.functions(),
+            self.table.header.functions,
             self.table.rows_in_header().unwrap_or_default()
         )?;
         Ok(())

@@ -10,9 +10,9 @@ use crate::discovery::{self, Absence, Mapping};
 use crate::elf::Elf;
 use crate::parse::eh_frame::{Header, Records};
 use crate::parse::elf::{self, Segment};
-use crate::parse::{Array, Budget, Element, Error, Fault, Lost, Reader, Rule};
+use crate::parse::{Array, Element, Error, Reader, Rule};
 use crate::search;
-use crate::table::{Bytes, Table};
+use crate::table::{self, Bytes, Priced};
 
 /// Where the index is, or why the kernel finds none.
 pub enum Found {
@@ -59,17 +59,17 @@ pub fn find<A: Arch>(elf: &Elf<'_>) -> Found {
 struct Parts<'a>(Vec<(u64, Cow<'a, [u8]>)>);
 
 impl Reader for Parts<'_> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         let read = |(place, bytes): &(u64, Cow<'_, [u8]>)| {
             let at = offset.checked_sub(*place)?;
             Bytes(bytes).read(at, buf).ok()
         };
 
-        self.0.iter().find_map(read).ok_or(Fault)
+        self.0.iter().find_map(read).ok_or(Error::Fault)
     }
 
-    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
-        search::in_reader(self, array, key)
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+        search::bisect(&|place, to| self.read(place, to).is_ok(), array, key)
     }
 }
 
@@ -148,10 +148,10 @@ impl<'a, A: Arch> EhTable<'a, A> {
 
     /// What the kernel finds for an address, by its own search; and what it pays for that.
     pub fn lookup(&self, pc: u64) -> (Result<Rule, Error>, u32) {
-        let mut budget = Budget::new(Table::<A>::BUDGET);
-        let rule = self.header.rule(&self.bytes, self.base, pc, &mut budget);
+        let reader = Priced::new(&self.bytes, table::BUDGET);
+        let rule = self.header.rule(&reader, self.base, pc, A::FP);
 
-        (rule, Table::<A>::BUDGET - budget.left())
+        (rule, reader.spent())
     }
 
     /// All entries of the index. It ends with the first that is not there.
@@ -167,7 +167,7 @@ impl<'a, A: Arch> EhTable<'a, A> {
         let index = self.place + 4 + pointer_len + 4;
         let mut there = true;
 
-        (0..self.header.functions()).map_while(move |nth| {
+        (0..self.header.count).map_while(move |nth| {
             let place = index + u64::from(nth) * if wide { 16 } else { 8 };
             let entry = there.then(|| self.entry(place, wide));
             there = matches!(entry, Some(Ok(_)));
@@ -178,11 +178,12 @@ impl<'a, A: Arch> EhTable<'a, A> {
     fn entry(&self, place: u64, wide: bool) -> Result<Entry, Error> {
         let [start, fde] = if wide {
             [
-                A::u64(self.bytes.read_array(place)?),
-                A::u64(self.bytes.read_array(place + 8)?),
+                u64::from_le_bytes(self.bytes.read_array(place)?),
+                u64::from_le_bytes(self.bytes.read_array(place + 8)?),
             ]
         } else {
-            let number = |at| Ok::<_, Error>(A::u32(self.bytes.read_array(at)?) as i32 as u64);
+            let number =
+                |at| Ok::<_, Error>(u32::from_le_bytes(self.bytes.read_array(at)?) as i32 as u64);
             [number(place)?, number(place + 4)?]
         };
         let header = self.base.wrapping_add(self.place);

@@ -27,7 +27,6 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 pub enum Machine {
     X86_64,
     AArch64,
-    S390x,
 }
 
 /// A program header, without what is of no interest here.
@@ -258,7 +257,6 @@ fn machine(header: &FileHeader64<Endianness>, endian: Endianness) -> Result<Mach
     match (header.e_machine(endian), big) {
         (elf::EM_X86_64, false) => Ok(Machine::X86_64),
         (elf::EM_AARCH64, false) => Ok(Machine::AArch64),
-        (elf::EM_S390, true) => Ok(Machine::S390x),
         (elf::EM_AARCH64, true) => bail!("big-endian AArch64 is not supported"),
         (machine, _) => bail!(
             "for a machine whose tables are not read (ELF machine {})",

@@ -5,9 +5,9 @@
 //! Registers have no values here: what comes out is a register and an offset. Only the program
 //! counter has one, for the expressions that linkers write for procedure linkage tables.
 
-use gimli::{EndianSlice, Expression, Operation, Register, RunTimeEndian, Value as Number};
+use gimli::{EndianSlice, Expression, LittleEndian, Operation, Register, Value as Number};
 
-type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
 /// How deep a stack may get, and how long an expression may be.
 const LIMIT: usize = 64;
@@ -172,7 +172,7 @@ mod tests {
             format: gimli::Format::Dwarf32,
             version: 4,
         };
-        let expression = Expression(EndianSlice::new(bytes, RunTimeEndian::Little));
+        let expression = Expression(EndianSlice::new(bytes, LittleEndian));
 
         evaluate(expression, encoding, first, pc, 16).map(|outcome| outcome.term)
     }

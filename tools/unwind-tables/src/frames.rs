@@ -15,7 +15,7 @@ use crate::augmentation::readable;
 use crate::cfi::{self, Cfi};
 use crate::eh_table::{EhTable, Found, find};
 use crate::elf::{self, Elf, Machine};
-use crate::parse::{AArch64, Amd64, S390x};
+use crate::parse::{AArch64, Amd64};
 
 /// Where programs and libraries of each machine are.
 const X86_64: &[&str] = &[
@@ -25,7 +25,6 @@ const X86_64: &[&str] = &[
     "/usr/lib/gcc/x86_64-linux-gnu",
 ];
 const AARCH64: &[&str] = &["/usr/lib/aarch64-linux-gnu", "/usr/aarch64-linux-gnu/lib"];
-const S390X: &[&str] = &["/usr/lib/s390x-linux-gnu", "/usr/s390x-linux-gnu/lib"];
 
 /// How many files are looked at if not all are, and how large they are then at most.
 const SOME: usize = 200;
@@ -83,7 +82,6 @@ fn compare_file(path: &Path, machine: Machine, outcome: &mut Outcome) -> Result<
     match machine {
         Machine::X86_64 => compare::<Amd64>(&elf, outcome),
         Machine::AArch64 => compare::<AArch64>(&elf, outcome),
-        Machine::S390x => compare::<S390x>(&elf, outcome),
     }
 }
 
@@ -95,9 +93,8 @@ fn compare<A: Arch>(elf: &Elf<'_>, outcome: &mut Outcome) -> Result<()> {
         .map_err(|absence| anyhow!("{}", absence.text()))?
         .map_err(|error| anyhow!("{error:?}"))?;
 
-    let endian = cfi::endian::<A>();
-    let source = cfi::find(elf, endian).context("no .eh_frame")?;
-    let (readable, changed) = readable(source.bytes, endian);
+    let source = cfi::find(elf).context("no .eh_frame")?;
+    let (readable, changed) = readable(source.bytes);
     let cfi = Cfi::<A>::read(&readable, &changed, source.address);
     outcome.files += 1;
     for fde in &cfi.fdes {
@@ -205,12 +202,10 @@ fn compare_all(machine: Machine, directories: &[&str]) {
         "{} wrong: {wrong:#?}",
         outcome.wrong.len()
     );
-    // The kernel's documentation says 0.001 % of x86-64. On s390x, start-up code does not say where
-    // its return address is. Among all files of AArch64 are vector functions, whose frames have a
-    // size that depends on the machine.
+    // The kernel's documentation says 0.001 % of x86-64. Among all files of AArch64 are vector
+    // functions, whose frames have a size that depends on the machine.
     let least = match machine {
         Machine::AArch64 if all_files() => 350,
-        Machine::S390x => 50_000,
         _ => 100_000,
     };
     let all = outcome.bytes(|_| true);
@@ -236,9 +231,4 @@ fn x86_64() {
 #[test]
 fn aarch64() {
     compare_all(Machine::AArch64, AARCH64);
-}
-
-#[test]
-fn s390x() {
-    compare_all(Machine::S390x, S390X);
 }

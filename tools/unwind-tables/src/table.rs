@@ -2,13 +2,13 @@
 
 //! The table of a file: found as the kernel finds it, read with the kernel's parser.
 
-use std::mem::MaybeUninit;
+use std::cell::Cell;
 
 use crate::arch::Arch;
 use crate::elf::{Elf, Segment};
-use crate::parse::sframe::{Attribute, Function, Header};
-use crate::parse::{AnyBlock, BlockHead, Index, LargeBlock};
-use crate::parse::{Array, Budget, Element, Error, Fault, Lost, Reader, Rule, Unsupported};
+use crate::parse::sframe::{self, Attribute, Function, Header};
+use crate::parse::{Array, Element, Error, Reader, Rule, Unsupported};
+use crate::parse::{bisect_price, read_price};
 use crate::search;
 
 /// Bytes in memory; all others fault.
@@ -16,52 +16,62 @@ use crate::search;
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl Reader for Bytes<'_> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
-        let start = usize::try_from(offset).map_err(|_| Fault)?;
-        let end = start.checked_add(buf.len()).ok_or(Fault)?;
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        let start = usize::try_from(offset).map_err(|_| Error::Fault)?;
+        let end = start.checked_add(buf.len()).ok_or(Error::Fault)?;
 
-        buf.copy_from_slice(self.0.get(start..end).ok_or(Fault)?);
+        buf.copy_from_slice(self.0.get(start..end).ok_or(Error::Fault)?);
         Ok(())
     }
 
-    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
-        search::in_reader(self, array, key)
-    }
-
-    fn find<'a>(
-        &self,
-        base: u64,
-        index: &Index,
-        key: u64,
-        room: &'a mut MaybeUninit<LargeBlock>,
-    ) -> Option<AnyBlock<'a>> {
-        if !self.fits(base) {
-            return self.find_in_parts(base, index, key, room);
-        }
-        search::block_in_reader(self, base, index, key, room)
-    }
-
-    fn read_on<'a>(
-        &self,
-        base: u64,
-        index: &Index,
-        head: &BlockHead,
-        room: &'a mut MaybeUninit<LargeBlock>,
-    ) -> Option<&'a mut LargeBlock> {
-        if !self.fits(base) {
-            return self.read_block(index, head, room);
-        }
-        search::read_on_in_reader(self, base, index, head, room)
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+        search::bisect(&|place, to| self.read(place, to).is_ok(), array, key)
     }
 }
 
-impl Bytes<'_> {
-    /// Whether they may be in user memory at address `base`, where no address wraps: a file may say
-    /// that it is anywhere.
-    fn fits(&self, base: u64) -> bool {
-        let end = base.checked_add(self.0.len() as u64);
+/// What the kernel spends on the lookups of a stack at most: `UNWIND_TABLES_BUDGET`.
+pub const BUDGET: u32 = 80 * 1024;
 
-        end.is_some_and(|end| end.checked_add(u32::MAX.into()).is_some())
+/// A table whose reads have the kernel's prices.
+pub struct Priced<'a, R> {
+    reader: &'a R,
+    units: u32,
+    left: Cell<u32>,
+}
+
+impl<'a, R: Reader> Priced<'a, R> {
+    pub fn new(reader: &'a R, units: u32) -> Self {
+        let left = Cell::new(units);
+
+        Self {
+            reader,
+            units,
+            left,
+        }
+    }
+
+    /// How many units were spent.
+    pub fn spent(&self) -> u32 {
+        self.units - self.left.get()
+    }
+
+    fn spend(&self, price: u32) -> Result<(), Error> {
+        let left = self.left.get().checked_sub(price);
+
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| ()).ok_or(Error::Budget)
+    }
+}
+
+impl<R: Reader> Reader for Priced<'_, R> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        self.spend(read_price(buf.len()))?;
+        self.reader.read(offset, buf)
+    }
+
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+        self.spend(bisect_price(array.count))?;
+        self.reader.bisect(array, key)
     }
 }
 
@@ -119,9 +129,6 @@ pub struct Table<'a, A> {
 pub type Rows = Vec<(u32, Result<Rule, Unsupported>)>;
 
 impl<'a, A: Arch> Table<'a, A> {
-    /// What the kernel spends on one lookup at most: a part of `UNWIND_TABLES_BUDGET`.
-    pub const BUDGET: u32 = 108 * 1024 / Budget::LOOKUPS;
-
     pub fn read(bytes: Bytes<'a>, base: u64, len: u64) -> Result<Self, Error> {
         Ok(Self {
             header: Header::read(&bytes, len)?,
@@ -135,12 +142,8 @@ impl<'a, A: Arch> Table<'a, A> {
     pub fn index(&self) -> impl Iterator<Item = Result<Function, Error>> {
         let mut there = true;
 
-        (0..self.header.functions()).map_while(move |nth| {
-            let mut budget = Budget::new(Self::BUDGET);
-            let function = there.then(|| {
-                self.header
-                    .function(&self.bytes, self.base, nth, &mut budget)
-            });
+        (0..self.header.functions).map_while(move |nth| {
+            let function = there.then(|| self.function(nth));
             there = function
                 .as_ref()
                 .is_some_and(|result| !matches!(result, Err(Error::Fault)));
@@ -148,39 +151,56 @@ impl<'a, A: Arch> Table<'a, A> {
         })
     }
 
+    fn function(&self, nth: u32) -> Result<Function, Error> {
+        let entry = self.header.entry(nth);
+
+        Function::parse(
+            &self.header,
+            self.base,
+            entry,
+            &self.bytes.read_array(entry)?,
+        )
+    }
+
+    /// How many bytes the table has, by its header.
+    pub fn len(&self) -> u64 {
+        let header = &self.header;
+        let index_len = u64::from(header.functions) * Function::ENTRY_SIZE as u64;
+
+        (header.index + index_len).max(header.rows + u64::from(header.rows_len))
+    }
+
     /// Reads the rows of a function into `rows`: all, or those before the error.
     pub fn rows(&self, function: &Function, rows: &mut Rows) -> Result<Attribute, (Error, usize)> {
-        // There are at most 65,535 rows.
-        let mut budget = Budget::new(u32::MAX);
-
         rows.clear();
-        let mut reader = function
-            .rows(&self.header, &self.bytes)
-            .map_err(|error| (error, 0))?;
-        loop {
-            match reader.next(&mut budget) {
-                Ok(None) => return Ok(reader.attribute()),
-                Ok(Some(row)) => match reader.rule(&row) {
-                    Ok(rule) => rows.push((row.start, Ok(rule))),
-                    Err(Error::Unsupported(cause)) => rows.push((row.start, Err(cause))),
-                    Err(error) => return Err((error, rows.len())),
-                },
-                Err(error) => return Err((error, rows.len())),
+        let mut reader = sframe::Rows::new(&self.header, function, &self.bytes);
+        reader.open().map_err(|error| (error, 0))?;
+
+        // There are at most 65,535 rows.
+        while reader.left > 0 {
+            match reader
+                .step()
+                .and_then(|row| Ok((row.start, reader.rule(&row))))
+            {
+                Ok((start, Ok(rule))) => rows.push((start, Ok(rule))),
+                Ok((start, Err(Error::Unsupported(cause)))) => rows.push((start, Err(cause))),
+                Ok((_, Err(error))) | Err(error) => return Err((error, rows.len())),
             }
         }
+        Ok(reader.attribute)
     }
 
     /// What the kernel finds for an address, by its own search; and what it pays for that.
     pub fn lookup(&self, pc: u64) -> (Result<Rule, Error>, u32) {
-        let mut budget = Budget::new(Self::BUDGET);
-        let rule = self.header.rule(&self.bytes, self.base, pc, &mut budget);
+        let reader = Priced::new(&self.bytes, BUDGET);
+        let rule = self.header.rule(&reader, self.base, pc);
 
-        (rule, Self::BUDGET - budget.left())
+        (rule, reader.spent())
     }
 
     /// How many rows the header says there are; nothing depends on it.
     pub fn rows_in_header(&self) -> Option<u32> {
-        self.bytes.read_array(0xc).ok().map(A::u32)
+        self.bytes.read_array(0xc).ok().map(u32::from_le_bytes)
     }
 }
 
@@ -226,10 +246,10 @@ mod tests {
             .map(|factor| factor.trim().parse::<u32>().expect("a number"))
             .product();
 
-        assert_eq!(Table::<Amd64>::BUDGET, stack / Budget::LOOKUPS);
+        assert_eq!(BUDGET, stack);
     }
 
-    /// A lookup costs what it costs the kernel, which reads 48 bytes of a function's rows first.
+    /// A lookup costs what it costs the kernel, which reads 104 bytes of rows at once.
     #[test]
     fn costs() {
         let rows = 80u8;
@@ -249,9 +269,10 @@ mod tests {
             (rule.map(|rule| rule.cfa()), units)
         };
 
-        assert_eq!(lookup(0x1002), (Ok(cfa(16)), Budget::FIND));
-        let further = Budget::FIND + Budget::READ_ON;
-        assert_eq!(lookup(0x1000 + 2 * 40), (Ok(cfa(8)), further));
+        // A step of the search and the read of its element, and the rows behind 5 bytes.
+        assert_eq!(lookup(0x1002), (Ok(cfa(16)), 2 * 32 + 104));
+        // The next piece starts with row 33.
+        assert_eq!(lookup(0x1000 + 2 * 40), (Ok(cfa(8)), 2 * 32 + 2 * 104));
     }
 
     #[test]
@@ -259,7 +280,7 @@ mod tests {
         let bytes = Bytes(&[1, 2, 3]);
 
         assert_eq!(bytes.read_array(1), Ok([2, 3]));
-        assert_eq!(bytes.read_array::<2>(2), Err(Fault));
-        assert_eq!(bytes.read_array::<1>(u64::MAX), Err(Fault));
+        assert_eq!(bytes.read_array::<2>(2), Err(Error::Fault));
+        assert_eq!(bytes.read_array::<1>(u64::MAX), Err(Error::Fault));
     }
 }

@@ -97,7 +97,7 @@ pub fn percent(part: u64, whole: u64) -> String {
 mod tests {
     use super::*;
     use crate::parse::Register;
-    use crate::parse::{Amd64, S390x};
+    use crate::parse::{AArch64, Amd64};
 
     #[test]
     fn rules_are_readable() {
@@ -125,8 +125,8 @@ mod tests {
         );
         assert_eq!(rule::<Amd64>(&Rule::outermost()), "outermost");
         assert_eq!(
-            value::<S390x>(Value::Register(Register::Other(17), 0)),
-            "f2+0"
+            value::<AArch64>(Value::Register(Register::Other(17), 0)),
+            "x17+0"
         );
     }
 

@@ -124,17 +124,14 @@ fn one_of_two_is_refused() {
 }
 
 #[test]
-fn other_architectures() {
-    for (arch, cfi) in [
-        (AARCH64, &[0x44, 0x0e, 16, 0x9e, 1, 0x9d, 2][..]),
-        (S390X, &[0x44, 0x8e, 6, 0x8b, 9, 0x0e, 0xb0, 1]),
-    ] {
-        let (status, eh_frame) = eh_frame_of_file(arch.name, &with_cfi(arch, cfi));
-        assert_eq!(status, 0, "{}: {eh_frame}", arch.name);
-        assert_eq!(eh_frame["index"]["rows"], 2, "{}: {eh_frame}", arch.name);
-        assert_eq!(eh_frame["text"]["rule"], 16, "{}", arch.name);
-        assert_eq!(eh_frame["readers"]["equal"], 4, "{}", arch.name);
-    }
+fn other_architecture() {
+    let cfi = [0x44, 0x0e, 16, 0x9e, 1, 0x9d, 2];
+    let (status, eh_frame) = eh_frame_of_file("aarch64", &with_cfi(AARCH64, &cfi));
+
+    assert_eq!(status, 0, "{eh_frame}");
+    assert_eq!(eh_frame["index"]["rows"], 2, "{eh_frame}");
+    assert_eq!(eh_frame["text"]["rule"], 16, "{eh_frame}");
+    assert_eq!(eh_frame["readers"]["equal"], 4, "{eh_frame}");
 }
 
 /// A rule that is not supported is no fault of the table.
@@ -724,7 +721,6 @@ fn compiled_programs() {
             &["-mbranch-protection=pac-ret+leaf+b-key"],
             256,
         ),
-        ("plain-s390x", "s390x-linux-gnu-gcc", &[], 256),
     ] {
         let Some(file) = build_plain(name, gcc, "c", PROGRAM, flags) else {
             continue;

@@ -9,7 +9,6 @@ use std::fmt;
 pub enum Abi {
     AArch64,
     Amd64,
-    S390x,
 }
 
 impl Abi {
@@ -18,7 +17,6 @@ impl Abi {
         match id {
             2 => Some(Self::AArch64),
             3 => Some(Self::Amd64),
-            4 => Some(Self::S390x),
             _ => None,
         }
     }
@@ -27,7 +25,6 @@ impl Abi {
         match self {
             Self::AArch64 => "aarch64",
             Self::Amd64 => "x86-64",
-            Self::S390x => "s390x",
         }
     }
 
@@ -36,7 +33,6 @@ impl Abi {
         match self {
             Self::AArch64 => 31,
             Self::Amd64 => 7,
-            Self::S390x => 15,
         }
     }
 
@@ -45,7 +41,6 @@ impl Abi {
         match self {
             Self::AArch64 => 29,
             Self::Amd64 => 6,
-            Self::S390x => 11,
         }
     }
 
@@ -53,7 +48,7 @@ impl Abi {
     pub fn default_ra(self) -> Value {
         match self {
             Self::Amd64 => Value::AtCfa(-8),
-            Self::AArch64 | Self::S390x => Value::Unchanged,
+            Self::AArch64 => Value::Unchanged,
         }
     }
 }

@@ -3,72 +3,55 @@
 //! Lookups with checks that apply to any table. Tests and fuzz targets look up with these
 //! functions.
 
+use crate::listing;
 use crate::memory::{Memory, Recorder};
 use crate::model;
 use crate::parse::elf::{Object, Segment, Target};
 use crate::parse::{
-    Arch, Budget, Error, Malformed, Register, Rule, Unsupported, Value, eh_frame, elf, sframe,
+    Arch, Error, Malformed, Register, Rule, Unsupported, Value, eh_frame, elf, sframe,
 };
 
-/// The largest cost of the search for a function: one search, and 8 more for functions that share
-/// its start.
-const INDEX: u32 = 32 * (1 + 8);
-/// The largest cost of the rows of a function. If the wanted one is unusual, the lookup passes them
-/// all twice.
-const ROWS: u32 = 8 * u16::MAX as u32;
-/// The cost of a search, and of a block of 64 bytes of `.eh_frame`.
-const SEARCH: u32 = 32;
-const BLOCK: u32 = 7;
+/// The largest cost of a lookup in SFrame: the search, 8 entries of functions that share a start,
+/// and all rows in pieces of 104 bytes, of which each may be the first of a row of 63.
+const SFRAME: u32 = 32 * (33 + 8) + (65_535 * 65 + 104) * 3;
 
 /// The result and the cost of a lookup.
 #[cfg_attr(not(test), allow(dead_code, reason = "only tests use the cost"))]
 pub(crate) struct Lookup<T, E> {
     pub(crate) result: Result<T, E>,
-    /// The units of the budget that the lookup took.
+    /// The units that the lookup took.
     pub(crate) spent: u32,
     /// The number of reads, without those of the header.
     pub(crate) reads: u32,
 }
 
-/// Looks `pc` up in the SFrame table `memory` at address `base`, with a budget of `units`. The
-/// budget limits the number of reads; `memory` checks their places.
+/// Looks `pc` up in the SFrame table `memory` at address `base`, for at most `units`. They limit the
+/// number of reads; `memory` checks their places.
 pub(crate) fn sframe<A: sframe::Abi>(
     memory: &Memory<'_>,
     base: u64,
     pc: u64,
     units: u32,
 ) -> Lookup<Rule, Error> {
-    let mut budget = Budget::new(units);
-    let len = memory.len();
-    let header = sframe::Header::<A>::read(memory, len);
+    let header = sframe::Header::<A>::read(memory, memory.len());
     let header_reads = memory.reads();
 
     assert!(header_reads <= 1, "a header in {header_reads} pieces");
-    // A search pays for 32 starts. Other reads are free: two numbers of the entry, the first rows,
-    // data words, and the 29 words of a large block. If the index is short, the search reads fewer
-    // starts than it pays for.
-    let mut free = 4 + 29;
-    if let Ok(header) = &header {
-        assert!(header.table_len() <= len, "a table longer than told");
-        if header.functions() < 1 << 30 {
-            free = 2 + 29;
-        }
-    }
-    let result = header.and_then(|header| header.rule(memory, base, pc, &mut budget));
+    memory.allow(units);
+    let result = header.and_then(|header| {
+        assert!(listing::table_len(&header) <= memory.len(), "a table longer than told");
+        header.rule(memory, base, pc)
+    });
 
-    assert!(budget.left() <= units, "a budget grew");
-    let spent = units - budget.left();
-    let reads = memory.reads() - header_reads;
-    assert!(reads <= spent + free, "{reads} reads for {spent} units");
-    if result != Err(Error::Budget) {
-        assert!(spent <= INDEX + ROWS, "{spent} units for one lookup");
+    let lookup = lookup::<A>(result, memory, units, header_reads, A::FIXED_RA == 0);
+    if lookup.result != Err(Error::Budget) {
+        assert!(lookup.spent <= SFRAME, "{} units for one lookup", lookup.spent);
     }
-    check_result::<A>(&result, memory, &budget, A::FIXED_RA == 0);
-    Lookup { result, spent, reads }
+    lookup
 }
 
-/// Looks `pc` up in the table `memory`, whose `.eh_frame_hdr` is at `place`. Also returns the
-/// header. The rule has register `tracked` in place of the frame pointer.
+/// Looks `pc` up in the table `memory`, whose `.eh_frame_hdr` is at `place`, for at most `units`. The
+/// rule has register `tracked` in place of the frame pointer.
 pub(crate) fn eh_frame<A: eh_frame::Abi>(
     memory: &Memory<'_>,
     place: u32,
@@ -76,44 +59,39 @@ pub(crate) fn eh_frame<A: eh_frame::Abi>(
     pc: u64,
     tracked: u32,
     units: u32,
-) -> (Lookup<Rule, Error>, Result<eh_frame::Header<A>, Error>) {
-    let mut budget = Budget::new(units);
+) -> Lookup<Rule, Error> {
     let len = u32::try_from(memory.len()).unwrap_or(u32::MAX);
     let header = eh_frame::Header::<A>::read(memory, place, len);
     let header_reads = memory.reads();
 
     assert!(header_reads <= 2, "a header in {header_reads} pieces");
-    let result = match &header {
-        Ok(header) => header.rule_of(tracked, memory, base, pc, &mut budget),
-        Err(error) => Err(*error),
-    };
-    let spent = units - budget.left();
-    let reads = memory.reads() - header_reads;
-    // The lookup pays before it reads: for the search, then for each block.
-    assert!(
-        reads <= SEARCH + spent.saturating_sub(SEARCH) / BLOCK,
-        "{reads} reads for {spent} units"
-    );
-    check_result::<A>(&result, memory, &budget, A::LINK_REGISTER);
-    let lookup = Lookup { result, spent, reads };
-    (lookup, header)
+    memory.allow(units);
+    let result = header.and_then(|header| header.rule(memory, base, pc, tracked));
+    lookup::<A>(result, memory, units, header_reads, A::LINK_REGISTER)
 }
 
-/// Checks a result: faults, rules, errors and an empty budget.
-fn check_result<A: Arch>(
-    result: &Result<Rule, Error>,
+/// Checks a result: its cost, faults, rules and errors.
+fn lookup<A: Arch>(
+    result: Result<Rule, Error>,
     memory: &Memory<'_>,
-    budget: &Budget,
+    units: u32,
+    header_reads: u32,
     in_register: bool,
-) {
-    assert_eq!(*result == Err(Error::Fault), memory.faulted());
-    match *result {
+) -> Lookup<Rule, Error> {
+    let spent = units - memory.left();
+    let reads = memory.reads() - header_reads;
+
+    // A step of a search costs as much as a read.
+    assert!(reads <= spent / 32, "{reads} reads for {spent} units");
+    assert_eq!(result == Err(Error::Fault), memory.faulted());
+    match result {
         Ok(found) => rule::<A>(found, in_register),
         Err(Error::Malformed(error)) => malformed(error, memory.len()),
         Err(Error::Unsupported(cause)) => assert!(Unsupported::ALL.contains(&cause)),
-        Err(Error::Budget) => assert_eq!(budget.left(), 0, "a budget was not used up"),
+        Err(Error::Budget) => assert_eq!(memory.left(), 0, "the units were not used up"),
         Err(Error::NotFound | Error::Fault) => {}
     }
+    Lookup { result, spent, reads }
 }
 
 /// Searches the file `memory`, of which `len` bytes are mapped, for byte `offset`.
@@ -126,17 +104,15 @@ pub(crate) fn object(
     target: &Target,
     units: u32,
 ) -> Lookup<Object, elf::Error> {
-    let mut budget = Budget::new(units);
     let recorder = Recorder::new(memory, len);
-    let result = elf::object(&recorder, len, offset, target, &mut budget);
-    let (reads, spent) = (memory.reads(), units - budget.left());
+    memory.allow(units);
+    let result = elf::object(&recorder, len, offset, target);
+    let (reads, spent) = (memory.reads(), units - memory.left());
 
     assert!(reads <= 1 + 32, "{reads} reads");
+    assert!(spent <= 64 + 128 * 56, "{spent} units");
     if result == Err(elf::Error::Budget) {
-        // The search has paid until the budget was empty.
-        assert_eq!((budget.left(), reads), (0, units / 8));
-    } else {
-        assert_eq!(spent, 8 * reads);
+        assert_eq!(memory.left(), 0, "the units were not used up");
     }
     assert_eq!(result == Err(elf::Error::Fault), memory.faulted());
     match &result {

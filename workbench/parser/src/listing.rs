@@ -3,8 +3,8 @@
 //! All functions and rows of an SFrame table, one after the other.
 
 use crate::check;
-use crate::parse::sframe::{Abi, Header};
-use crate::parse::{Budget, Error, Key, Reader, Rule};
+use crate::parse::sframe::{self, Abi, Header, Rows};
+use crate::parse::{Error, Key, Reader, Rule};
 
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,26 +28,34 @@ pub(crate) struct Row {
     pub(crate) rule: Rule,
 }
 
+/// The length of a table, by its header.
+pub(crate) fn table_len<A: Abi>(header: &Header<A>) -> u64 {
+    let index_len = u64::from(header.functions) * sframe::Function::ENTRY_SIZE as u64;
+
+    (header.index + index_len).max(header.rows + u64::from(header.rows_len))
+}
+
 /// Reads one function and all its rows.
 pub(crate) fn function<A: Abi>(
     header: &Header<A>,
     reader: &impl Reader,
     base: u64,
     nth: u32,
-    budget: &mut Budget,
 ) -> Result<Function, Error> {
-    let function = header.function(reader, base, nth, budget)?;
-    let mut rows = function.rows(header, reader)?;
-    let attribute = rows.attribute();
+    let entry = header.entry(nth);
+    let function = sframe::Function::parse(header, base, entry, &reader.read_array(entry)?)?;
+    let mut rows = Rows::new(header, &function, reader);
+    rows.open()?;
+    let attribute = rows.attribute;
     let mut listed = Vec::new();
 
-    while let Some(row) = rows.next(budget)? {
+    while rows.left > 0 {
+        let row = rows.step()?;
         let rule = rows.rule(&row)?;
         check::rule::<A>(rule, A::FIXED_RA == 0);
         listed.push(Row { start: row.start, rule });
     }
     assert_eq!(listed.len(), usize::from(attribute.rows));
-    assert_eq!(rows.next(budget)?, None);
     Ok(Function {
         start: function.start,
         size: function.size,
@@ -64,7 +72,6 @@ pub(crate) fn functions<A: Abi>(
     header: &Header<A>,
     reader: &impl Reader,
     base: u64,
-    budget: &mut Budget,
 ) -> Result<Vec<Function>, Error> {
-    (0..header.functions()).map(|nth| function(header, reader, base, nth, budget)).collect()
+    (0..header.functions).map(|nth| function(header, reader, base, nth)).collect()
 }

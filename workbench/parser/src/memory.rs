@@ -3,9 +3,8 @@
 //! Tables in memory. Some are partly unreadable, and some change between reads.
 
 use std::cell::{Cell, RefCell};
-use std::mem::MaybeUninit;
 
-use crate::parse::{AnyBlock, Array, BlockHead, Element, Fault, Index, LargeBlock, Lost, Reader};
+use crate::parse::{Array, Element, Error, Reader, bisect_price, read_price};
 use crate::search;
 
 /// A table that does not change. The benches read it.
@@ -13,17 +12,17 @@ pub(crate) struct Slice<'a>(pub(crate) &'a [u8]);
 
 impl Reader for Slice<'_> {
     #[inline]
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
-        let start = usize::try_from(offset).map_err(|_| Fault)?;
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        let start = usize::try_from(offset).map_err(|_| Error::Fault)?;
         let bytes = self.0.get(start..).and_then(|bytes| bytes.get(..buf.len()));
 
-        buf.copy_from_slice(bytes.ok_or(Fault)?);
+        buf.copy_from_slice(bytes.ok_or(Error::Fault)?);
         Ok(())
     }
 
     #[inline]
-    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
-        search::in_slice(self.0, array, key)
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+        search::bisect(&|place, to| self.read(place, to).is_ok(), array, key)
     }
 }
 
@@ -68,7 +67,7 @@ pub(crate) struct Memory<'a> {
     noise: Cell<u64>,
     reads: Cell<u32>,
     faulted: Cell<bool>,
-    failed: Cell<bool>,
+    left: Cell<u32>,
 }
 
 impl<'a> Memory<'a> {
@@ -88,7 +87,7 @@ impl<'a> Memory<'a> {
             noise: Cell::new(seed | 1),
             reads: Cell::new(0),
             faulted: Cell::new(false),
-            failed: Cell::new(false),
+            left: Cell::new(u32::MAX),
         }
     }
 
@@ -102,12 +101,6 @@ impl<'a> Memory<'a> {
             script: Cell::new(script),
             ..Self::behaving(bytes, Behaviour::Script, 0)
         }
-    }
-
-    /// The same table, if it does not change.
-    #[cfg(test)]
-    pub(crate) fn again(&self) -> Option<Self> {
-        matches!(self.behaviour, Behaviour::Steady).then(|| Self::new(self.bytes))
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -124,10 +117,21 @@ impl<'a> Memory<'a> {
         self.faulted.get()
     }
 
-    /// Whether any read has failed.
-    #[cfg(test)]
-    pub(crate) fn has_failed(&self) -> bool {
-        self.failed.get()
+    /// Allows reads and searches for so many units.
+    pub(crate) fn allow(&self, units: u32) {
+        self.left.set(units);
+    }
+
+    /// The units that are left.
+    pub(crate) fn left(&self) -> u32 {
+        self.left.get()
+    }
+
+    fn spend(&self, price: u32) -> Result<(), Error> {
+        let left = self.left.get().checked_sub(price);
+
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| ()).ok_or(Error::Budget)
     }
 
     /// A random byte.
@@ -151,7 +155,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn copy(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+    fn copy(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         let copied = Slice(self.bytes).read(offset, buf);
 
         if copied.is_err() && self.repeats {
@@ -164,10 +168,10 @@ impl<'a> Memory<'a> {
     }
 
     /// Changes the bytes of read `number` as the behaviour says.
-    fn change(&self, number: u32, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+    fn change(&self, number: u32, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         match self.behaviour {
-            Behaviour::FaultAt(nth) if nth == number => return Err(Fault),
-            Behaviour::Hole(hole) if offset + buf.len() as u64 > hole => return Err(Fault),
+            Behaviour::FaultAt(nth) if nth == number => return Err(Error::Fault),
+            Behaviour::Hole(hole) if offset + buf.len() as u64 > hole => return Err(Error::Fault),
             Behaviour::NoiseFrom(nth) if nth <= number => buf.fill_with(|| self.noise()),
             Behaviour::Flicker(one_in) => {
                 for byte in buf {
@@ -190,7 +194,7 @@ impl<'a> Memory<'a> {
                     buf[at] ^= self.next();
                 }
                 2 => buf.fill_with(|| self.next()),
-                _ => return Err(Fault),
+                _ => return Err(Error::Fault),
             },
             _ => {}
         }
@@ -199,14 +203,8 @@ impl<'a> Memory<'a> {
 }
 
 impl Memory<'_> {
-    /// Whether the table may be in user memory at address `base`: there, no address wraps.
-    fn is_anywhere(&self, base: u64) -> bool {
-        base.checked_add(self.len).is_some_and(|end| end.checked_add(u32::MAX.into()).is_some())
-    }
-}
-
-impl Reader for Memory<'_> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+    /// Reads for nothing.
+    fn get(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         let number = self.reads.get();
         let end = offset.checked_add(buf.len() as u64);
 
@@ -224,7 +222,6 @@ impl Reader for Memory<'_> {
         let result = copied.and_then(|()| self.change(number, offset, buf));
         if result.is_err() {
             self.faulted.set(true);
-            self.failed.set(true);
             // A failed copy leaves undefined bytes.
             match self.behaviour {
                 Behaviour::Script => buf.fill_with(|| self.next()),
@@ -233,49 +230,17 @@ impl Reader for Memory<'_> {
         }
         result
     }
+}
 
-    fn find<'a>(
-        &self,
-        base: u64,
-        index: &Index,
-        key: u64,
-        room: &'a mut MaybeUninit<LargeBlock>,
-    ) -> Option<AnyBlock<'a>> {
-        let found = if self.is_anywhere(base) {
-            search::block_in_reader(self, base, index, key, room)
-        } else {
-            self.find_in_parts(base, index, key, room)
-        };
-
-        // Another search finds out why this one has failed.
-        if found.is_none() {
-            self.faulted.set(false);
-        }
-        found
+impl Reader for Memory<'_> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        self.spend(read_price(buf.len()))?;
+        self.get(offset, buf)
     }
 
-    fn read_on<'a>(
-        &self,
-        base: u64,
-        index: &Index,
-        head: &BlockHead,
-        room: &'a mut MaybeUninit<LargeBlock>,
-    ) -> Option<&'a mut LargeBlock> {
-        let found = if self.is_anywhere(base) {
-            search::read_on_in_reader(self, base, index, head, room)
-        } else {
-            self.read_block(index, head, room)
-        };
-
-        // Another read finds out why this one has failed.
-        if found.is_none() {
-            self.faulted.set(false);
-        }
-        found
-    }
-
-    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Lost> {
-        search::in_reader(self, array, key)
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+        self.spend(bisect_price(array.count))?;
+        search::bisect(&|place, to| self.get(place, to).is_ok(), array, key)
     }
 }
 
@@ -297,7 +262,7 @@ impl<'a, 'b> Recorder<'a, 'b> {
 }
 
 impl Reader for Recorder<'_, '_> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         let end = offset.checked_add(buf.len() as u64);
 
         assert!(end.is_some_and(|end| end <= self.len), "read at {offset:#x} of {:#x}", self.len);
@@ -306,7 +271,7 @@ impl Reader for Recorder<'_, '_> {
         Ok(())
     }
 
-    fn bisect(&self, _: &Array, _: u64) -> Result<Element, Lost> {
+    fn bisect(&self, _: &Array, _: u64) -> Result<Element, Error> {
         panic!("there is nothing to search")
     }
 }

@@ -8,12 +8,11 @@ use crate::answer::{self, Abi, Answer, Frame, Function, Row};
 use crate::listing;
 use crate::memory::Slice;
 use crate::parse::sframe::Header;
-use crate::parse::{AArch64, Amd64, Budget, Error, Key, Malformed, Register, Rule, S390x, Value};
+use crate::parse::{AArch64, Amd64, Error, Key, Malformed, Register, Rule, Value};
 
 enum AnyHeader {
     AArch64(Header<AArch64>),
     Amd64(Header<Amd64>),
-    S390x(Header<S390x>),
 }
 
 /// Evaluates an expression with the header of any architecture.
@@ -22,7 +21,6 @@ macro_rules! with_header {
         match &$table.header {
             AnyHeader::AArch64($header) => $do,
             AnyHeader::Amd64($header) => $do,
-            AnyHeader::S390x($header) => $do,
         }
     };
 }
@@ -46,7 +44,6 @@ impl<'a> Table<'a> {
         let header = match abi {
             Abi::AArch64 => Header::read(&bytes, len).map(AnyHeader::AArch64),
             Abi::Amd64 => Header::read(&bytes, len).map(AnyHeader::Amd64),
-            Abi::S390x => Header::read(&bytes, len).map(AnyHeader::S390x),
         };
 
         Ok(Self {
@@ -55,12 +52,6 @@ impl<'a> Table<'a> {
             bytes,
             base,
         })
-    }
-
-    /// The parser's rule for `pc`, not converted, for the bench.
-    #[inline]
-    pub fn find(&self, pc: u64) -> Option<impl Sized + use<>> {
-        self.rule(pc).ok()
     }
 
     /// The parser's answer for `pc`.
@@ -74,10 +65,7 @@ impl<'a> Table<'a> {
 
     pub fn functions(&self) -> Result<Vec<Function>> {
         let (table, base) = (&self.bytes, self.base);
-        let mut budget = Budget::new(u32::MAX);
-        let listed = with_header!(self, header => {
-            listing::functions(header, table, base, &mut budget)
-        });
+        let listed = with_header!(self, header => listing::functions(header, table, base));
         let answer = |row: &listing::Row| Row {
             start: row.start.into(),
             answer: answer_of(self.abi, &row.rule),
@@ -98,9 +86,7 @@ impl<'a> Table<'a> {
 
     #[inline]
     fn rule(&self, pc: u64) -> Result<Rule, Error> {
-        let mut budget = Budget::new(u32::MAX);
-
-        with_header!(self, header => header.rule(&self.bytes, self.base, pc, &mut budget))
+        with_header!(self, header => header.rule(&self.bytes, self.base, pc))
     }
 }
 

@@ -7,13 +7,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use indicatif::ProgressBar;
 
 use crate::answer::{Abi, Answer, Function, Row};
 use crate::dwarf::{self, Dwarf};
 use crate::file::File;
-use crate::known::{Case, Known, LIBSFRAME, SIMPLE_FRAME};
-use crate::{libsframe, ours, readelf, simple_frame};
+use crate::known::{Case, Known, LIBSFRAME};
+use crate::{libsframe, ours, readelf};
 
 /// The result of a comparison of two readers.
 #[derive(Default)]
@@ -71,16 +70,15 @@ pub struct Report {
     pub pcs: u64,
     pub readelf_rows: u64,
     pub libsframe: Agreement,
-    pub simple_frame: Agreement,
     /// Absent if this was not compared.
     pub dwarf: Option<Dwarf>,
     pub unexplained: Unexplained,
 }
 
 /// Compares all readers in a file.
-pub fn compare(path: &Path, tool_path: &Path, progress: &ProgressBar) -> Result<Report> {
+pub fn compare(path: &Path, tool_path: &Path) -> Result<Report> {
     let file = File::read(path)?;
-    let (bytes, base) = (&*file.sframe.bytes, file.sframe.address);
+    let (bytes, base) = (&*file.table, file.base);
     let ours = ours::Table::new(bytes, base)?;
     let listed = ours.functions()?;
     let dwarf = dwarf::check(tool_path, path).context("comparison with .eh_frame")?;
@@ -91,7 +89,6 @@ pub fn compare(path: &Path, tool_path: &Path, progress: &ProgressBar) -> Result<
         pcs: 0,
         readelf_rows: 0,
         libsframe: Agreement::default(),
-        simple_frame: Agreement::default(),
         dwarf,
         unexplained: Unexplained::default(),
     };
@@ -107,12 +104,10 @@ pub fn compare(path: &Path, tool_path: &Path, progress: &ProgressBar) -> Result<
     let readers = Readers {
         index: Index::new(&listed),
         libsframe: libsframe::Table::new(bytes, base)?,
-        simple_frame: simple_frame::Table::new(bytes, base)?,
         ours,
     };
     for range in &file.code {
         readers.compare(range.clone(), &mut report);
-        progress.inc(range.end - range.start);
     }
     Ok(report)
 }
@@ -181,7 +176,6 @@ struct Readers<'a> {
     index: Index<'a>,
     ours: ours::Table<'a>,
     libsframe: libsframe::Table<'a>,
-    simple_frame: simple_frame::Table<'a>,
 }
 
 impl Readers<'_> {
@@ -197,20 +191,16 @@ impl Readers<'_> {
                 unexplained.add(|| format!("{pc:#x}: {ours}; by its rows: {listed}"));
             }
 
-            let case = |theirs| Case {
+            let libsframe = self.libsframe.answer(pc);
+            let case = Case {
                 function,
                 shares_start: function.is_some_and(|function| self.index.shares_start(function)),
                 ours,
-                theirs,
+                theirs: libsframe,
             };
-            let libsframe = self.libsframe.answer(pc);
             let unexplained = &mut report.unexplained;
-            if !report.libsframe.count(LIBSFRAME, &case(libsframe)) {
+            if !report.libsframe.count(LIBSFRAME, &case) {
                 unexplained.add(|| format!("{pc:#x}: {ours}; libsframe: {libsframe}"));
-            }
-            let simple_frame = self.simple_frame.answer(pc);
-            if !report.simple_frame.count(SIMPLE_FRAME, &case(simple_frame)) {
-                unexplained.add(|| format!("{pc:#x}: {ours}; simple-frame-rs: {simple_frame}"));
             }
             report.pcs += 1;
         }

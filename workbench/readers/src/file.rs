@@ -3,49 +3,25 @@
 //! ELF files.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use object::{Object, ObjectSection, SectionFlags, elf};
 
-/// The address and the bytes of a section.
-#[derive(Clone)]
-pub struct Section {
-    pub address: u64,
-    pub bytes: Vec<u8>,
-}
-
-impl Section {
-    pub fn range(&self) -> Range<u64> {
-        self.address..self.address + self.bytes.len() as u64
-    }
-}
-
 /// The needed parts of an ELF file.
 pub struct File {
-    pub path: PathBuf,
-    pub sframe: Section,
+    /// The SFrame table, and its address.
+    pub table: Vec<u8>,
+    pub base: u64,
     /// The addresses of each section with instructions.
     pub code: Vec<Range<u64>>,
-    data: Vec<u8>,
 }
 
 impl File {
     pub fn read(path: &Path) -> Result<Self> {
-        let data = std::fs::read(path).with_context(|| format!("{}", path.display()))?;
-        let (sframe, code) = Self::parse(&data).with_context(|| format!("{}", path.display()))?;
-
-        Ok(Self { path: path.to_path_buf(), sframe, code, data })
-    }
-
-    /// A section that the file must have.
-    pub fn section(&self, name: &str) -> Result<Section> {
-        section(&object::File::parse(&*self.data)?, name)
-            .with_context(|| format!("{}", self.path.display()))
-    }
-
-    fn parse(data: &[u8]) -> Result<(Section, Vec<Range<u64>>)> {
-        let file = object::File::parse(data).context("not an ELF file")?;
+        let data = std::fs::read(path)?;
+        let file = object::File::parse(&*data).context("not an ELF file")?;
+        let table = file.section_by_name(".sframe").context("no section .sframe")?;
         let code = file
             .sections()
             .filter(|section| match section.flags() {
@@ -55,12 +31,6 @@ impl File {
             .map(|section| section.address()..section.address() + section.size())
             .collect();
 
-        Ok((section(&file, ".sframe")?, code))
+        Ok(Self { table: table.data()?.to_vec(), base: table.address(), code })
     }
-}
-
-fn section(file: &object::File<'_>, name: &str) -> Result<Section> {
-    let section = file.section_by_name(name).with_context(|| format!("no section {name}"))?;
-
-    Ok(Section { address: section.address(), bytes: section.data()?.to_vec() })
 }

@@ -10,13 +10,10 @@
 pub mod agree;
 pub mod dwarf;
 pub mod file;
-pub mod frames;
 pub mod known;
 #[allow(unsafe_code, reason = "a C library")]
 pub mod libsframe;
-pub mod lookups;
 pub mod readelf;
-pub mod simple_frame;
 pub mod table;
 
 pub use unwind_parser::{answer, ours};

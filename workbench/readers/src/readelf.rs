@@ -214,9 +214,9 @@ mod tests {
                 frame(Register(31, 0), Unchanged, Unchanged, true),
             ),
             (
-                Abi::S390x,
+                Abi::AArch64,
                 "sp+160    r16+0     U",
-                frame(Register(15, 160), Register(16, 0), Unchanged, false),
+                frame(Register(31, 160), Register(16, 0), Unchanged, false),
             ),
             (Abi::Amd64, "RA undefined", Some(Answer::Outermost)),
             (Abi::Amd64, "sp u f", None),

@@ -7,7 +7,6 @@ use core::ffi::CStr;
 use super::{
     codes::codes,
     eh_frame,
-    reader::Fault,
     sframe, //
 };
 
@@ -23,7 +22,7 @@ pub(crate) enum Error {
     Malformed(Malformed),
     /// The table says something about this address that is not supported; at others it may not.
     Unsupported(Unsupported),
-    /// The caller's [`Budget`](super::Budget) is used up.
+    /// What the reader may cost is used up.
     Budget,
 }
 
@@ -34,31 +33,31 @@ codes! {
     pub(crate) enum Unsupported;
 
     /// A register that a rule needs and cannot name.
-    Register = 1, c"register": "register",
+    Register = c"register": "register",
     /// A version of a CIE other than 1, 3 and 4.
-    CieVersion = 2, c"cie-version": "version of a CIE",
+    CieVersion = c"cie-version": "version of a CIE",
     /// A letter of a CIE's augmentation.
-    Augmentation = 3, c"augmentation": "augmentation of a CIE",
+    Augmentation = c"augmentation": "augmentation of a CIE",
     /// The encoding of a pointer.
-    Encoding = 4, c"pointer-encoding": "encoding of a pointer",
+    Encoding = c"pointer-encoding": "encoding of a pointer",
     /// The register that a CIE has return addresses in.
-    ReturnRegister = 5, c"return-register": "register of the return address",
+    ReturnRegister = c"return-register": "register of the return address",
     /// An instruction.
-    Instruction = 6, c"instruction": "instruction",
+    Instruction = c"instruction": "instruction",
     /// More states remembered than there is room for.
-    Depth = 7, c"depth": "states remembered within each other",
+    Depth = c"depth": "states remembered within each other",
     /// An offset of more than 31 bits.
-    Offset = 8, c"offset": "offset",
+    Offset = c"offset": "offset",
     /// An expression.
-    Expression = 9, c"expression": "expression",
+    Expression = c"expression": "expression",
     /// The caller's stack pointer is not the CFA.
-    StackPointer = 10, c"stack-pointer": "stack pointer that is not the CFA",
+    StackPointer = c"stack-pointer": "stack pointer that is not the CFA",
     /// No return address.
-    ReturnAddress = 11, c"return-address": "no return address",
+    ReturnAddress = c"return-address": "no return address",
     /// The CFA is not said, or said in parts that do not fit.
-    Cfa = 12, c"cfa": "CFA that is not whole",
+    Cfa = c"cfa": "CFA that is not whole",
     /// A way to sign return addresses.
-    Signed = 13, c"signed": "signed return address",
+    Signed = c"signed": "signed return address",
 }
 
 /// What contradicts the format, and where.
@@ -70,7 +69,7 @@ pub(crate) struct Malformed {
     pub(crate) offset: u32,
 }
 
-/// What contradicts the format: each format has its own reasons, with numbers of their own.
+/// What contradicts the format: each format has its own reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// Of an SFrame table.
@@ -97,14 +96,6 @@ impl Reason {
         }
     }
 
-    /// Its number, which means nothing without the format.
-    pub(crate) fn code(self) -> u32 {
-        match self {
-            Self::SFrame(reason) => reason as u32,
-            Self::EhFrame(reason) => reason as u32,
-        }
-    }
-
     /// Its name, for programs to read.
     pub(crate) fn name(self) -> &'static CStr {
         match self {
@@ -114,6 +105,7 @@ impl Reason {
     }
 
     /// What is wrong, for people to read.
+    #[allow(dead_code, reason = "tools show it")]
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::SFrame(reason) => reason.text(),
@@ -125,11 +117,5 @@ impl Reason {
 impl From<Unsupported> for Error {
     fn from(unsupported: Unsupported) -> Self {
         Self::Unsupported(unsupported)
-    }
-}
-
-impl From<Fault> for Error {
-    fn from(_: Fault) -> Self {
-        Error::Fault
     }
 }

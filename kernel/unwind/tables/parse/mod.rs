@@ -7,8 +7,8 @@
 //! has no way to panic. It compiles as it stands on a host, which is where most of its tests run.
 //!
 //! A format ([`sframe`], [`eh_frame`]) is asked for the [`Rule`] that holds at an address. It reads
-//! through a [`Reader`], in bounded pieces that are copied before they are looked at, and pays for
-//! its work from a [`Budget`]. A reader also searches the format's index, an [`Array`] of numbers.
+//! through a [`Reader`], in bounded pieces that are copied before they are looked at. A reader also
+//! searches the format's index, an [`Array`] of numbers. It charges both, and bounds the sum.
 //!
 //! Where the table of a file is that nobody has registered, the file says itself: [`elf`].
 
@@ -30,23 +30,11 @@ pub(crate) mod sframe;
 pub(crate) use arch::{
     AArch64,
     Amd64,
-    Arch,
-    S390x, //
+    Arch, //
 };
 pub(crate) use array::{
-    AnyBlock,
     Array,
-    Block,
-    BlockHead,
-    Element,
-    Index,
-    LargeBlock,
-    Lost,
-    Progress,
-    SmallBlock,
-    BLOCK,
-    LARGE_BLOCK,
-    MORE, //
+    Element, //
 };
 pub(crate) use error::{
     Error,
@@ -54,13 +42,10 @@ pub(crate) use error::{
     Reason,
     Unsupported, //
 };
-pub(crate) use packed::{
-    Packed,
-    Sink, //
-};
+pub(crate) use packed::Packed;
 pub(crate) use reader::{
-    Budget,
-    Fault,
+    bisect_price,
+    read_price,
     Reader, //
 };
 pub(crate) use rule::{

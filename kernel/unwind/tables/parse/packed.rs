@@ -12,10 +12,11 @@ use super::{
 
 /// What the tables say of an address, in a word.
 ///
-/// Most rules are usual, and need [`Packed::SHORT`] bits. Such a rule has, from the least
-/// significant bit: [`Packed::USUAL`] and [`Packed::FROM_FP`]; where the frame pointer was saved,
-/// in words from [`Packed::NEAR`] bytes below the CFA, 0 if it was not; and the offset of the CFA
-/// in words. C applies it, too.
+/// Most rules are usual. Such a rule has, from the least significant bit: [`Packed::USUAL`] and
+/// [`Packed::FROM_FP`]; where the frame pointer was saved, in words from [`Packed::NEAR`] bytes
+/// below the CFA, 0 if it was not; and from [`Packed::CFA`] on the offset of the CFA in words. C
+/// applies it, too. What is between these is for architectures that keep the return address
+/// elsewhere than just below the CFA, and the frame pointer farther from it.
 ///
 /// Another one has 0, [`Packed::OTHER`], six bits of flags, the byte that says where the CFA is,
 /// and its offset in the most significant half, all as a [`Rule`] has them. Between these, in 16
@@ -32,33 +33,6 @@ use super::{
 #[repr(transparent)]
 pub(crate) struct Packed(NonZero<u64>);
 
-/// Where the rule goes that a lookup finds.
-pub(crate) trait Sink {
-    /// Takes a rule that is packed.
-    fn put_packed(&mut self, packed: Packed);
-
-    /// Takes a rule that does not fit into a word.
-    fn put_large(&mut self, rule: Rule);
-
-    /// Takes a rule.
-    fn put(&mut self, rule: Rule) {
-        match Packed::new(&rule) {
-            Some(packed) => self.put_packed(packed),
-            None => self.put_large(rule),
-        }
-    }
-}
-
-impl Sink for Option<Rule> {
-    fn put_packed(&mut self, packed: Packed) {
-        *self = packed.rule();
-    }
-
-    fn put_large(&mut self, rule: Rule) {
-        *self = Some(rule);
-    }
-}
-
 impl Packed {
     /// The CFA is in the stack pointer or the frame pointer, nothing is said of signals, and what
     /// was saved is less than [`Packed::NEAR`] bytes below the CFA.
@@ -67,10 +41,11 @@ impl Packed {
     pub(crate) const FROM_FP: u64 = 1 << 1;
     /// In a usual rule, where the place of the caller's frame pointer is: 5 bits.
     pub(crate) const FP: u32 = 2;
-    /// In a usual rule, where the offset of the CFA is: 12 bits.
-    pub(crate) const CFA: u32 = 7;
-    /// How many bits a usual rule has.
-    pub(crate) const SHORT: u32 = 19;
+    const FP_BITS: u32 = 5;
+    /// In a usual rule, where the offset of the CFA is.
+    pub(crate) const CFA: u32 = 32;
+    /// How many bits that offset has.
+    pub(crate) const CFA_BITS: u32 = 20;
     /// How far below the CFA a usual frame has what it has saved, in bytes.
     pub(crate) const NEAR: i16 = 256;
     /// It is no usual rule, and may be that no table has any.
@@ -138,7 +113,7 @@ impl Packed {
     /// and that of where the frame pointer was saved, if it was. None if that is no usual rule: it
     /// needs more bits.
     #[inline(always)]
-    pub(super) fn usual(from_sp: bool, cfa_offset: i32, fp_offset: Option<i32>) -> Option<Self> {
+    fn usual(from_sp: bool, cfa_offset: i32, fp_offset: Option<i32>) -> Option<Self> {
         /// Whether these are `bits` bits of a number of words.
         const fn is_words(bytes: u32, bits: u32) -> bool {
             bytes & !(((1 << bits) - 1) * Packed::WORD) == 0
@@ -152,7 +127,7 @@ impl Packed {
                 place => place,
             },
         };
-        if !is_words(cfa, Self::SHORT - Self::CFA) || !is_words(fp, Self::CFA - Self::FP) {
+        if !is_words(cfa, Self::CFA_BITS) || !is_words(fp, Self::FP_BITS) {
             return None;
         }
 
@@ -228,7 +203,7 @@ impl Packed {
     /// The rule, which is a usual one.
     fn usual_rule(self) -> Option<Rule> {
         let bytes = |from: u32, bits: u32| {
-            let words = (self.word() as u32).wrapping_shr(from) & ((1 << bits) - 1);
+            let words = self.word().wrapping_shr(from) as u32 & ((1 << bits) - 1);
 
             words.wrapping_mul(Self::WORD) as i32
         };
@@ -236,11 +211,11 @@ impl Packed {
             0 => Register::Sp,
             _ => Register::Fp,
         };
-        let fp = match bytes(Self::FP, Self::CFA - Self::FP) {
+        let fp = match bytes(Self::FP, Self::FP_BITS) {
             0 => Value::Unchanged,
             place => Value::AtCfa(place.wrapping_sub(Self::NEAR.into())),
         };
-        let cfa = Value::Register(from, bytes(Self::CFA, Self::SHORT - Self::CFA));
+        let cfa = Value::Register(from, bytes(Self::CFA, Self::CFA_BITS));
 
         Rule::frame(cfa, Value::AtCfa(Rule::RA), fp)
     }

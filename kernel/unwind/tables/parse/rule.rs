@@ -8,7 +8,7 @@ use core::mem::offset_of;
 ///
 /// The values are to be computed in the order CFA, return address, frame pointer; each register
 /// that one of them names is the frame's own, not the caller's. All offsets are in bytes. The CFA,
-/// the canonical frame address, is the caller's stack pointer (on s390x, that less 160).
+/// the canonical frame address, is the caller's stack pointer.
 ///
 /// The layout is for C, where a walker applies it.
 ///

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Looking for the tables of a text that nobody has registered, in what the process has mapped.
+//! Looking for the tables of a text in what the process has mapped: when a walk comes to text that
+//! nobody has registered, and when exec maps a program.
 //!
 //! The mapping of the text leads to that with the ELF header of its file, the program headers there
 //! to the tables. Nothing is opened or read but the process's own memory. What is read may change,
 //! and what is mapped, too, for no lock is held meanwhile. So the mappings are looked at again
-//! when the section is stored, and if anything was unmapped since, it is not.
+//! when the text is stored, and if anything was unmapped since, it is not.
 //!
 //! That there is no table is remembered as well, but only where the mappings or a completed read
 //! show it. Otherwise the next stack tries again.
@@ -15,54 +16,41 @@ use kernel::{
     error::to_result,
     page::PAGE_SIZE,
     prelude::*,
-    sync::{
-        atomic::Relaxed,
-        rcu, //
-    },
+    sync::rcu,
     types::ScopeGuard, //
 };
 
-use super::{
-    lookup::walk_flags,
-    Registry, //
-};
+use super::Registry;
 
 use crate::{
     parse::{
         eh_frame::Records,
         elf,
-        Budget,
         Error,
         Reader, //
-    },
-    section::{
-        Absence,
-        Found,
-        Origin,
-        Section, //
     },
     table::{
         Format,
         Machine,
         Table, //
     },
-    tree::EntryRef,
-    user_memory::UserMemory,
+    text::{
+        Absence,
+        Origin,
+        Text, //
+    },
     walk::Walk, //
 };
 
-/// How many texts without a table are remembered in an address space.
-const MOST_ABSENT: usize = 4096;
+/// How many texts of each kind, with a table and without, walks may find in an address space.
+const MOST_FOUND: usize = 4096;
 
 /// How often a walk tries in a row while other threads map and unmap.
 const TRIES: usize = 3;
 
-/// Units that it costs to look for the mappings of a text: at some 30 of them, or few.
-const MAPPINGS: u32 = 2 * Budget::FIND;
-
 /// What this kernel runs.
 #[cfg(CONFIG_X86_64)]
-pub(crate) const TARGET: elf::Target = elf::Target::AMD64;
+const TARGET: elf::Target = elf::Target::AMD64;
 
 static_assert!(TARGET.page_size == PAGE_SIZE as u64);
 
@@ -71,13 +59,11 @@ static_assert!(TARGET.page_size == PAGE_SIZE as u64);
 struct Attempt {
     /// The mappings that were found last.
     object: bindings::unwind_tables_object,
-    /// Whether the text was taken off the discoveries that a stack may make.
-    is_counted: bool,
 }
 
-/// What was found about a text, before it is a section of a registry.
+/// What was found about a text, before it is in a registry.
 struct Discovered {
-    section: Section,
+    text: Text,
     /// What of the file has to be mapped where the tables are.
     parts: Parts,
     /// And where the records of an `.eh_frame` are, if that is somewhere else.
@@ -88,41 +74,43 @@ struct Discovered {
 type Parts = [bindings::unwind_tables_part; Format::COUNT];
 
 impl Registry {
-    /// Looks for the tables of the text that holds address `pc`, and makes a section of what it has
-    /// found.
+    /// Looks for the tables of the text that holds address `pc`, and stores what it has found.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if `pc` is not in text, discovery is off, or the text has no table and
-    /// there is no room to remember that; [`Error::Fault`] if nothing could be found out now;
-    /// [`Error::Budget`].
+    /// there is no room to remember that; [`Error::Fault`] if nothing could be found out now.
     #[cold]
-    pub(super) fn discover(
-        &self,
-        pc: usize,
-        walk: &mut Walk<'_>,
-        budget: &mut Budget,
-    ) -> Result<Section, Error> {
+    pub(super) fn discover(&self, pc: usize, walk: &mut Walk<'_>) -> Result<Text, Error> {
+        // SAFETY: It looks at a number.
+        if !unsafe { bindings::unwind_tables_may_discover() } {
+            return Err(Error::NotFound);
+        }
         let mut attempt = Attempt::default();
         let mut found = Ok(None);
 
         for _ in 0..TRIES {
-            found = self.try_discover(pc, &mut attempt, walk, budget);
+            found = self.try_discover(pc, &mut attempt, walk);
             if !matches!(found, Ok(None)) {
                 break;
             }
             // Another thread may have been faster.
-            if let Some(section) = self.find(pc) {
-                return Ok(section);
+            if let Some(text) = self.find(pc) {
+                return Ok(text);
             }
         }
-        let found = found.and_then(|section| section.ok_or(Error::Fault));
+        let found = found.and_then(|text| text.ok_or(Error::Fault));
+        // The walk goes on by the frame pointer.
+        let found = found.map_err(|error| match error {
+            Error::Budget => Error::NotFound,
+            error => error,
+        });
         let Attempt { object, .. } = attempt;
 
         match found {
             // Also if all tries came too late: each further frame of this text would try as often.
             Err(error) if object.start < object.end => {
-                walk.nothing().set_failed(object.start, object.end, error);
+                walk.set_nothing(object.start, object.end, error);
             }
             _ => {}
         }
@@ -135,14 +123,12 @@ impl Registry {
         pc: usize,
         attempt: &mut Attempt,
         walk: &mut Walk<'_>,
-        budget: &mut Budget,
-    ) -> Result<Option<Section>, Error> {
+    ) -> Result<Option<Text>, Error> {
         // Before the mappings are looked at.
         let unmaps = self.unmaps();
         let object = &mut attempt.object;
 
         *object = Default::default();
-        budget.spend(MAPPINGS)?;
         // SAFETY: It fills in `object`, and nothing else.
         match unsafe { bindings::unwind_tables_find_object(pc, object) } {
             0 => {}
@@ -156,7 +142,7 @@ impl Registry {
         // Only what nobody has said anything about.
         object.start = object.start.max(first);
         object.end = object.end.min(last.saturating_add(1));
-        self.examine(pc, attempt, unmaps, walk, budget)
+        self.examine(pc, attempt, unmaps, walk)
     }
 
     /// Reads the headers of the file that address `pc` is of, and stores what they say; none if
@@ -168,40 +154,21 @@ impl Registry {
         attempt: &mut Attempt,
         unmaps: u64,
         walk: &mut Walk<'_>,
-        budget: &mut Budget,
-    ) -> Result<Option<Section>, Error> {
-        let described = describe(pc, attempt, walk, budget)?;
+    ) -> Result<Option<Text>, Error> {
+        let described = describe(pc, attempt, walk)?;
         let absent = described.is_err();
         let object = &attempt.object;
-        // Each try would copy as much of a shared set before there is no memory: one is enough.
-        if walk.lacks_memory() {
-            return Err(Error::Fault);
-        }
         let stored = match described {
-            Ok(discovered) => self.store(&discovered, object.most as usize, unmaps),
+            Ok(discovered) => self.store(&discovered, unmaps),
             Err(absence) => self.store_absence(object, absence, unmaps),
         };
 
         match stored {
-            Ok(section) => Ok(Some(section)),
+            Ok(text) => Ok(Some(text)),
             Err(error) if has_changed(error) => Ok(None),
-            Err(error) if error == ENOMEM => {
-                walk.set_lacks_memory();
-                Err(Error::Fault)
-            }
             Err(_) if absent => Err(Error::NotFound),
             Err(_) => Err(Error::Fault),
         }
-    }
-
-    /// The range around address `pc` that is no section's text.
-    ///
-    /// As [`find`](Self::find), it is not inlined.
-    #[inline(never)]
-    pub(crate) fn gap(&self, pc: usize) -> Option<(usize, usize)> {
-        let rcu = rcu::read_lock();
-
-        self.set(&rcu).gap(pc, &rcu)
     }
 
     /// Stores that a text has no table.
@@ -215,127 +182,119 @@ impl Registry {
         object: &bindings::unwind_tables_object,
         absence: Absence,
         unmaps: u64,
-    ) -> Result<Section> {
-        let section = Section::absent(object.start, object.end, absence)?;
-        let store = |section| {
-            // A program may have any number of such texts: what is not stored costs no memory.
-            if !self.has_room(&section, MOST_ABSENT) {
-                return Err(ENOSPC);
-            }
-            let discovered = Discovered {
-                section,
-                parts: Parts::default(),
-                records: Default::default(),
-            };
-
-            self.store(&discovered, MOST_ABSENT, unmaps)
-        };
+    ) -> Result<Text> {
+        let text = Text::absent(object.start, object.end, absence)?;
+        let store = |text| self.store(&Discovered::absent(text), unmaps);
 
         // Those beside it may be no text any more.
-        match store(self.joined(section)) {
-            // Nor is there memory for the text alone.
-            Err(error) if error == ENOMEM => Err(error),
-            Err(_) => store(section),
-            stored => stored,
-        }
+        store(self.joined(text)).or_else(|_| store(text))
     }
 
-    /// A section without a table, and those beside it that have none for the same reason: all of
-    /// them as one.
-    fn joined(&self, section: Section) -> Section {
+    /// Joins a text without a table with those beside it that have none for the same reason.
+    fn joined(&self, text: Text) -> Text {
         let rcu = rcu::read_lock();
-        let set = self.set(&rcu);
         let beside = |pc| {
-            set.at(pc, &rcu)
-                .filter(|other| other.absence == section.absence)
+            self.texts
+                .load(pc, &rcu)
+                .filter(|other| other.absence == text.absence)
         };
-        let below = section.text_start.checked_sub(1).and_then(beside);
-        let above = beside(section.text_end);
+        let below = text.start.checked_sub(1).and_then(beside);
+        let above = beside(text.end);
 
         // INVARIANT: The text only grows.
-        Section {
-            text_start: below.map_or(section.text_start, |below| below.text_start),
-            text_end: above.map_or(section.text_end, |above| above.text_end),
-            ..section
+        Text {
+            start: below.map_or(text.start, |below| below.start),
+            end: above.map_or(text.end, |above| above.end),
+            ..text
         }
     }
 
-    /// Stores a section, if the mappings are as they were at `unmaps` and there are less than
-    /// `most` of its kind.
+    /// Stores a text, if the mappings are as they were at `unmaps` and there is room for it.
     ///
     /// # Errors
     ///
     /// `EAGAIN` or `EEXIST` if something has changed; others, if that cannot be said now: `EACCES`,
     /// `EINTR`, `ENOMEM`, `ENOSPC`.
     #[inline(never)]
-    fn store(&self, discovered: &Discovered, most: usize, unmaps: u64) -> Result<Section> {
-        let section = discovered.section;
-        let entry = self.entry(section, walk_flags())?;
-        let section = **entry;
+    fn store(&self, discovered: &Discovered, unmaps: u64) -> Result<Text> {
+        let _mapped = discovered.lock()?;
 
-        self.unshare(walk_flags())?;
-        {
-            let _mapped = lock_mappings(discovered)?;
-
-            self.insert_found(entry, most, unmaps)?;
-        }
-        for info in Found::new(section).infos() {
-            // SAFETY: It only looks at what it is given.
-            unsafe { bindings::unwind_tables_discovered(&info) };
-        }
-        Ok(section)
+        self.insert_found(discovered.text, MOST_FOUND, unmaps)?;
+        Ok(discovered.text)
     }
+}
 
-    /// Stores a section that a walk has found, if nothing was unmapped since `unmaps` and there are
-    /// less than `most` of its kind.
-    ///
-    /// The caller holds the mmap lock, and its mappings are as the section says.
-    ///
-    /// # Errors
-    ///
-    /// `EAGAIN`, `EEXIST`, `ENOMEM` or `ENOSPC`.
-    pub(crate) fn insert_found(
-        &self,
-        entry: EntryRef<Section>,
-        most: usize,
-        unmaps: u64,
-    ) -> Result {
-        let flags = walk_flags();
-        let mut locked = self.lock_in_walk()?;
+/// Registers the tables of a program or an interpreter that exec has mapped, if it has an SFrame
+/// table: what has none waits until a walk wants to know.
+///
+/// `headers` are its program headers, `bias` is what was added to their addresses. What is found is
+/// what a walk would find, but that the index of `.eh_frame` is not read: its records are taken to
+/// be around it, as linkers put them.
+///
+/// # Safety
+///
+/// `mm` must be what `current->mm` points to.
+pub(crate) unsafe fn register_at_exec(
+    mm: *mut bindings::mm_struct,
+    bias: usize,
+    headers: &[u8],
+) -> Result {
+    let around = |table| Ok(Some((table, Default::default())));
 
-        if self.unmaps() != unmaps {
-            return Err(EAGAIN);
-        }
-        if !self.has_room(&entry, most) {
-            return Err(ENOSPC);
-        }
-        let mut set = locked.own_set(flags)?;
-        if entry.is_absent() {
-            set.join(entry, flags)
-        } else {
-            set.add(entry, flags)
-        }
+    for segment in elf::texts(headers, &TARGET) {
+        let pc = bias.wrapping_add(segment.address as usize);
+        let mut object = Default::default();
+
+        // SAFETY: It fills in `object`, and nothing else.
+        to_result(unsafe { bindings::unwind_tables_find_object(pc, &mut object) })?;
+        let Some(elf) = elf::object_of(headers, object.offset, &TARGET)
+            .ok()
+            .filter(|elf| elf.sframe.is_some())
+        else {
+            continue;
+        };
+        let Ok(discovered) = find_tables(pc, &object, &elf, Origin::Exec, around)? else {
+            continue;
+        };
+        // SAFETY: The current task is a user of `mm`.
+        let registry = unsafe { Registry::get_or_new(mm, GFP_KERNEL_ACCOUNT) }?;
+        let _mapped = discovered.lock()?;
+
+        // SAFETY: It looks at a number.
+        registry.register(discovered.text, unsafe { bindings::unwind_tables_most() }
+            as usize)?;
     }
+    Ok(())
+}
 
-    /// Whether there is room for a section, if there may be `most` of its kind. One without a table
-    /// that takes the place of another one needs none.
-    fn has_room(&self, section: &Section, most: usize) -> bool {
-        if !section.is_absent() {
-            return self.len() < most;
-        }
-        self.absent() < most || {
-            let rcu = rcu::read_lock();
-            let (start, end) = (section.text_start, section.text_end);
-
-            self.set(&rcu)
-                .first_in(start, end, Section::is_absent, &rcu)
-                .is_some()
+impl Discovered {
+    /// Describes a text without a table.
+    fn absent(text: Text) -> Self {
+        Self {
+            text,
+            parts: Parts::default(),
+            records: Default::default(),
         }
     }
 
-    /// How often something was unmapped, as long as that is counted.
-    pub(crate) fn unmaps(&self) -> u64 {
-        self.unmaps.load(Relaxed)
+    /// Takes the mmap lock, until the result is dropped, if text and tables are mapped as is said.
+    fn lock(&self) -> Result<impl Drop> {
+        let [sframe, eh_frame] = self.parts;
+        let parts = [sframe, eh_frame, self.records];
+
+        // SAFETY: It only looks at what it is given, which is so many parts.
+        to_result(unsafe {
+            bindings::unwind_tables_lock_mapped(
+                self.text.start,
+                self.text.end,
+                parts.as_ptr(),
+                parts.len() as c_uint,
+            )
+        })?;
+        // SAFETY: It has taken the lock.
+        Ok(ScopeGuard::new(|| unsafe {
+            bindings::unwind_tables_unlock_mapped()
+        }))
     }
 }
 
@@ -345,37 +304,11 @@ fn has_changed(error: kernel::error::Error) -> bool {
     error == EAGAIN || error == EEXIST
 }
 
-/// Takes the mmap lock, until the result is dropped, if text and tables are mapped as is said.
-fn lock_mappings(discovered: &Discovered) -> Result<impl Drop> {
-    let Section {
-        text_start,
-        text_end,
-        ..
-    } = discovered.section;
-    let [sframe, eh_frame] = discovered.parts;
-    let parts = [sframe, eh_frame, discovered.records];
-
-    // SAFETY: It only looks at what it is given, which is so many parts.
-    to_result(unsafe {
-        bindings::unwind_tables_lock_mapped(
-            text_start,
-            text_end,
-            parts.as_ptr(),
-            parts.len() as c_uint,
-        )
-    })?;
-    // SAFETY: It has taken the lock.
-    Ok(ScopeGuard::new(|| unsafe {
-        bindings::unwind_tables_unlock_mapped()
-    }))
-}
-
 /// What the headers of a file say about the text at address `pc`.
 fn describe(
     pc: usize,
     attempt: &mut Attempt,
     walk: &mut Walk<'_>,
-    budget: &mut Budget,
 ) -> Result<Result<Discovered, Absence>, Error> {
     let object = &attempt.object;
 
@@ -385,17 +318,35 @@ fn describe(
     if object.header_len == 0 {
         return Ok(Err(Absence::NoHeader));
     }
-    let elf::Object {
-        text,
-        sframe,
-        eh_frame,
-    } = match read_headers(pc, attempt, walk, budget) {
-        Ok(found) => found,
+    let elf = match read_headers(pc, attempt, walk) {
+        Ok(elf) => elf,
         Err(elf::Error::Absent(absence)) => return Ok(Err(Absence::Elf(absence))),
         Err(elf::Error::Fault) => return Err(Error::Fault),
         Err(elf::Error::Budget) => return Err(Error::Budget),
     };
-    let object = &attempt.object;
+
+    find_tables(pc, &attempt.object, &elf, Origin::Discovery, |table| {
+        find_records(pc, table, walk)
+    })
+}
+
+/// A table with all its records, and where these are mapped if that is not around the index.
+type WithRecords = (Table, bindings::unwind_tables_part);
+
+/// Finds the text at address `pc`, and its tables, if they are mapped where the headers of its file
+/// say. `with_records` completes a table of `.eh_frame`.
+///
+/// # Errors
+///
+/// [`Error::Fault`] if that cannot be said now, and those of `with_records`.
+fn find_tables(
+    pc: usize,
+    object: &bindings::unwind_tables_object,
+    elf: &elf::Object,
+    origin: Origin,
+    mut with_records: impl FnMut(Table) -> Result<Option<WithRecords>, Error>,
+) -> Result<Result<Discovered, Absence>, Error> {
+    let text = &elf.text;
 
     // What the loader has added to the file's addresses. All this wraps: what comes out is checked
     // against the mappings.
@@ -415,16 +366,19 @@ fn describe(
     let mut records = Default::default();
     let mut absence = Absence::Elf(elf::Absence::NoTable);
 
-    for (format, segment) in [(Format::SFrame, sframe), (Format::EhFrame, eh_frame)] {
+    for (format, segment) in [
+        (Format::SFrame, elf.sframe),
+        (Format::EhFrame, elf.eh_frame),
+    ] {
         let Some(segment) = segment.filter(|_| format.is_built_in()) else {
             continue;
         };
-        let Some((mut table, part)) = find_table(pc, format, bias, &segment)? else {
+        let Some((mut table, part)) = find_table(pc, format, bias, &segment, origin)? else {
             absence = Absence::NotMapped;
             continue;
         };
         if format == Format::EhFrame {
-            let Some(found) = find_records(pc, table, walk, budget)? else {
+            let Some(found) = with_records(table)? else {
                 absence = Absence::NoIndex;
                 continue;
             };
@@ -433,22 +387,20 @@ fn describe(
         *format.of_mut(&mut tables) = Some(table);
         *format.of_mut(&mut parts) = part;
     }
-    let section = Section::found(
+    if tables.iter().all(Option::is_none) {
+        return Ok(Err(absence));
+    }
+    let text = Text::new(
         object.start.max(text_start as usize),
         object.end.min(text_end as usize),
         tables,
-        Origin::Discovery,
     );
 
-    Ok(match section {
-        Ok(Some(section)) => Ok(Discovered {
-            section,
-            parts,
-            records,
-        }),
-        Ok(None) => Err(absence),
-        Err(_) => Err(Absence::NotMapped),
-    })
+    Ok(text.map_err(|_| Absence::NotMapped).map(|text| Discovered {
+        text,
+        parts,
+        records,
+    }))
 }
 
 /// Reads the headers of a file.
@@ -459,23 +411,20 @@ fn read_headers(
     pc: usize,
     attempt: &mut Attempt,
     walk: &mut Walk<'_>,
-    budget: &mut Budget,
 ) -> Result<elf::Object, elf::Error> {
     let object = &attempt.object;
-    let memory = UserMemory::new(object.header, walk.waits());
-    let headers = elf::Headers::read(&memory, object.header_len as u64, &TARGET, budget)?;
+    let memory = walk.memory(object.header);
+    let headers = elf::Headers::read(&memory, object.header_len as u64, &TARGET)?;
 
     // What has no program headers is known by one read, and may be in any number of mappings: the
     // memory of a JIT compiler, for example.
-    if !attempt.is_counted && !walk.begin_discovery() {
+    if !walk.begin_discovery() {
         // This frame is followed by its frame pointer.
         return Err(elf::Error::Fault);
     }
-    attempt.is_counted = true;
     let start = find_headers(pc, object, &headers)?;
-    let memory = UserMemory::new(start, walk.waits());
 
-    headers.object(&memory, 0, object.offset, &TARGET, budget)
+    headers.object(&walk.memory(start), 0, object.offset, &TARGET)
 }
 
 /// The address of the program headers of a file.
@@ -518,6 +467,7 @@ fn find_table(
     format: Format,
     bias: u64,
     segment: &elf::Segment,
+    origin: Origin,
 ) -> Result<Option<(Table, bindings::unwind_tables_part)>, Error> {
     let start = bias.wrapping_add(segment.address);
     let mut part = bindings::unwind_tables_part {
@@ -537,12 +487,12 @@ fn find_table(
     // What is too long is used as far as a table can reach.
     part.end = part.end.min(part.start.saturating_add(u32::MAX as usize));
 
-    Ok(Table::new(part.start, part.end, start as usize).map(|table| (table, part)))
+    Ok(Table::new(part.start, part.end, start as usize, origin).map(|table| (table, part)))
 }
 
-/// The same table with all its records, and where these are mapped if that is not around the index:
-/// a linker puts all of them into what is writable if it has found some there. None if there are
-/// none.
+/// Completes a table of `.eh_frame` with its records, if they are not around the index: a linker
+/// puts all of them into what is writable if it has found some there. `None` if there are no
+/// records.
 ///
 /// # Errors
 ///
@@ -551,8 +501,7 @@ fn find_records(
     pc: usize,
     table: Table,
     walk: &mut Walk<'_>,
-    budget: &mut Budget,
-) -> Result<Option<(Table, bindings::unwind_tables_part)>, Error> {
+) -> Result<Option<WithRecords>, Error> {
     let header = table.header();
     let alone = Ok(Some((table, Default::default())));
     let mut bytes = [0; Records::LEN];
@@ -561,8 +510,7 @@ fn find_records(
     if table.end().wrapping_sub(header) < bytes.len() {
         return alone;
     }
-    budget.spend(elf::READ)?;
-    UserMemory::new(header, walk.waits()).read(0, &mut bytes)?;
+    walk.memory(header).read(0, &mut bytes)?;
     let records = match Records::new::<Machine>(bytes, header as u64) {
         Records::None => return Ok(None),
         Records::At(address) => address as usize,
@@ -583,7 +531,7 @@ fn find_records(
     let start = table.start().min(part.start);
     let end = table.end().max(part.end);
 
-    match Table::new(start, end, header) {
+    match Table::new(start, end, header, table.origin) {
         Some(table) => Ok(Some((table, part))),
         None => alone,
     }

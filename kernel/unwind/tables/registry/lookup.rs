@@ -1,56 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a walk does with a registry: it looks up rules, and says what it found out about tables.
+//! Where the rule for an address comes from: the tables of its text, which the last lookup was in,
+//! or which is registered, or which is found in what the process has mapped.
 
 use kernel::{
     alloc::{
         flags::__GFP_NOWARN,
         Flags, //
     },
-    bindings,
-    prelude::*,
-    sync::{
-        atomic::{
-            Relaxed,
-            Release, //
-        },
-        rcu, //
-    },
+    prelude::*, //
 };
 
 use super::Registry;
 
 use crate::{
-    cache,
     parse::{
-        BlockHead,
-        Budget,
         Error,
-        Malformed,
-        Rule,
-        Sink, //
-    },
-    recent::Good,
-    section::{
-        Found,
-        Judged,
-        Section,
-        Verdict, //
+        Rule, //
     },
     table::{
         Format,
-        Header,
-        Rest, //
+        Header, //
     },
-    user_memory::UserMemory,
-    walk::{
-        Lookups,
-        Walk, //
-    },
+    text::State,
+    walk::Walk, //
 };
 
-/// How a walk allocates: it can do without, and waits for no reclaim of memory. It may be a walk
-/// that must not wait, or hold the lock: fork() and munmap() take that inside the mmap lock.
+/// Returns the flags by which a walk allocates: it can do without, and waits for no reclaim of
+/// memory. It may be a walk that must not wait, or hold the lock: fork() and munmap() take that
+/// inside the mmap lock.
 pub(crate) fn walk_flags() -> Flags {
     let account = GFP_KERNEL_ACCOUNT & !GFP_KERNEL;
 
@@ -58,393 +36,116 @@ pub(crate) fn walk_flags() -> Flags {
 }
 
 impl Registry {
-    /// Finds the rule that holds at address `pc`, from the tables of the text that this is in. If
-    /// the current process has not registered any, they are looked for.
+    /// Finds the rule that holds at address `pc` of the current process.
     ///
-    /// Looks first at what `walk` has found last, and leaves there what it found, and the rule.
-    /// If `head` is given, the index of that table was searched, and this was found: C does most of
-    /// the lookups in a table that is known to be good. Reads user memory.
-    pub(crate) fn rule(&self, pc: usize, head: Option<&BlockHead>, walk: &mut Walk<'_>) -> Result {
-        let rest = match head {
-            Some(head) => Rest::behind(head),
-            None => {
-                let Lookups { recent, answer, .. } = walk.lookups();
-                let is_new = !recent.is_at(answer.generation(), pc);
-                if is_new {
-                    if let Err(error) = self.open(pc, walk) {
-                        return self.unknown(walk, error);
-                    }
-                }
-                if let Err(error) = self.ensure_good(Format::FIRST, walk) {
-                    return self.ask_others(error, pc, walk);
-                }
-                match is_new.then(|| Self::quick_rule(pc, walk)) {
-                    Some(Ok(())) => return Ok(()),
-                    Some(Err(rest)) => rest,
-                    // C has tried.
-                    None => Rest::Search,
-                }
-            }
-        };
+    /// What the rule says of the frame pointer is true of the register with the DWARF number
+    /// `tracked`. Reads user memory.
+    pub(crate) fn rule(&self, pc: usize, tracked: u32, walk: &mut Walk<'_>) -> Result<Rule, Error> {
+        let generation = walk.generation();
 
-        match self.ask(&rest, Format::FIRST, pc, walk) {
-            Ok(()) => Ok(()),
-            Err(error) => self.ask_others(error, pc, walk),
+        if !walk.last().is_at(generation, pc) {
+            self.open(pc, walk).inspect_err(|_| walk.forget())?;
         }
+        self.ask_tables(pc, tracked, walk)
     }
 
-    /// Finds the rule, if the table of the last section says so quickly.
-    ///
-    /// # Errors
-    ///
-    /// What is left to be done.
-    fn quick_rule(pc: usize, walk: &mut Walk<'_>) -> Result<(), Rest> {
-        let Lookups {
-            recent,
-            waits,
-            budget,
-            mut answer,
-        } = walk.lookups();
-        let (Good { header, base }, _) = recent.good(Format::FIRST).ok_or(Rest::Search)?;
-        let memory = UserMemory::new(base, waits);
+    /// Makes the text that holds address `pc` the last one: a registered one, or one that is found
+    /// in what the process has mapped.
+    #[inline(never)] // What discovery needs of the kernel's stack is free when a table is read.
+    fn open(&self, pc: usize, walk: &mut Walk<'_>) -> Result<(), Error> {
+        let generation = walk.generation();
+        let text = match self.find(pc) {
+            Some(text) => text,
+            None => self.discover(pc, walk)?,
+        };
 
-        answer.put_packed(header.quick_rule(&memory, base, pc, budget)?);
+        if text.is_absent() {
+            walk.set_nothing(text.start, text.end, Error::NotFound);
+            return Err(Error::NotFound);
+        }
+        walk.last().set(generation, text);
         Ok(())
     }
 
-    /// Records that the text of an address is not known, for the reason that `error` is.
-    #[cold]
-    #[inline(never)]
-    fn unknown(&self, walk: &mut Walk<'_>, error: Error) -> Result {
-        let mut answer = walk.lookups().answer;
+    /// Asks the tables of the last text, in the order of the formats. If none has a rule, the first
+    /// error counts that is not [`Error::NotFound`].
+    fn ask_tables(&self, pc: usize, tracked: u32, walk: &mut Walk<'_>) -> Result<Rule, Error> {
+        let mut first = Error::NotFound;
 
-        answer.forget();
-        answer.put_error(error)
-    }
-
-    /// Makes the cache, if there is none. A walk can do without.
-    fn make_cache(&self, walk: &mut Walk<'_>) {
-        if !self.cache.load(Relaxed).is_null() || walk.lacks_memory() {
-            return;
-        }
-        let Ok(new) = cache::new() else {
-            walk.set_lacks_memory();
-            return;
-        };
-        let new = KBox::into_raw(new);
-
-        // INVARIANT: It was made by `KBox`, and there was none. Who sees it must see what is in it:
-        // `Release`.
-        if self
-            .cache
-            .cmpxchg(core::ptr::null_mut(), new, Release)
-            .is_err()
-        {
-            // SAFETY: Another was faster; nobody has seen this one.
-            drop(unsafe { KBox::from_raw(new) });
-        }
-    }
-
-    /// Asks the tables of the other formats, after the first one has yielded an error. If none of
-    /// them has a rule, the first error is yielded that is more than [`Error::NotFound`].
-    #[inline(never)]
-    fn ask_others(&self, mut nothing: Error, pc: usize, walk: &mut Walk<'_>) -> Result {
-        let formats = walk.formats();
-
-        // A table that could not be read now has the first word when it can.
-        if nothing == Error::Fault {
-            walk.lookups().answer.forget();
-        }
-        if nothing != Error::Budget {
-            for format in Format::OTHERS {
-                if !formats.has(format) {
-                    continue;
-                }
-                let asked = self
-                    .ensure_good(format, walk)
-                    .and_then(|()| self.ask(&Rest::Search, format, pc, walk));
-
-                match asked {
-                    Ok(()) => return Ok(()),
-                    Err(Error::NotFound) => {}
-                    Err(Error::Budget) => {
-                        nothing = Error::Budget;
-                        break;
+        for format in Format::ALL {
+            match self.ask(format, pc, tracked, walk) {
+                Ok(rule) => return Ok(rule),
+                Err(Error::Budget) => return Err(Error::Budget),
+                Err(error) => {
+                    // Asked again, a table that could not be read may know better than the others.
+                    if error == Error::Fault {
+                        walk.forget();
                     }
-                    Err(error) if nothing == Error::NotFound => nothing = error,
-                    Err(_) => {}
+                    if first == Error::NotFound {
+                        first = error;
+                    }
                 }
             }
         }
-        walk.lookups().answer.put_error(nothing)
+        Err(first)
     }
 
-    /// Asks the table of one format, if it is known to be good.
-    #[inline(always)]
+    /// Asks the table of `format` of the last text.
     fn ask(
         &self,
-        rest: &Rest,
         format: Format,
         pc: usize,
+        tracked: u32,
         walk: &mut Walk<'_>,
-    ) -> Result<(), Error> {
-        let Lookups {
-            recent,
-            waits,
-            budget,
-            mut answer,
-        } = walk.lookups();
-        let (Good { header, base }, common) = recent.good(format).ok_or(Error::NotFound)?;
-        let memory = UserMemory::new(base, waits);
-        let found = header.put_rest(rest, common, &memory, base, pc, budget, &mut answer);
+    ) -> Result<Rule, Error> {
+        let (header, base) = self.header(format, walk)?;
+        let found = header.rule(&walk.memory(base), base, pc, tracked);
 
-        self.check(found, format, walk)
-    }
-
-    /// Lets nobody use a table any more that is found to be malformed as a whole. If only a
-    /// function of it is, the others are as good as before.
-    fn check<T>(
-        &self,
-        found: Result<T, Error>,
-        format: Format,
-        walk: &mut Walk<'_>,
-    ) -> Result<T, Error> {
-        if let (Err(Error::Malformed(malformed)), Some(last)) =
-            (&found, walk.lookups().recent.last())
-        {
-            let section = last.found.section;
-
+        // If only a function is malformed, the others are as good as before.
+        if let Err(Error::Malformed(malformed)) = found {
             if malformed.reason.is_of_table() {
-                self.disable(&section, format, *malformed, walk);
+                self.note_state(State::Bad(malformed), format, walk);
             }
         }
         found
     }
 
-    /// The rule that holds at address `pc`, but what it says of the frame pointer is true of the
-    /// register with the DWARF number `register`.
-    #[inline(never)]
-    pub(crate) fn rule_of(
-        &self,
-        register: u32,
-        pc: usize,
-        walk: &mut Walk<'_>,
-    ) -> Result<Rule, Error> {
-        let formats = walk.formats();
-        let Lookups { recent, answer, .. } = walk.lookups();
-        if !recent.is_at(answer.generation(), pc) {
-            self.open(pc, walk)?;
-        }
+    /// Returns the header of the table of `format` of the last text, and where that table stands.
+    fn header(&self, format: Format, walk: &mut Walk<'_>) -> Result<(Header, usize), Error> {
+        let table = walk.last().table(format).ok_or(Error::NotFound)?;
+        let base = table.start();
 
-        for format in Format::OTHERS {
-            if !formats.has(format) {
-                continue;
-            }
-            let rule = self
-                .ensure_good(format, walk)
-                .and_then(|()| self.ask_of(register, format, pc, walk));
-
-            if rule != Err(Error::NotFound) {
-                return rule;
-            }
-        }
-        Err(Error::NotFound)
-    }
-
-    /// Asks the table of one format for the rule of a register.
-    fn ask_of(
-        &self,
-        register: u32,
-        format: Format,
-        pc: usize,
-        walk: &mut Walk<'_>,
-    ) -> Result<Rule, Error> {
-        let Lookups {
-            recent,
-            waits,
-            budget,
-            ..
-        } = walk.lookups();
-        let (Good { header, base }, _) = recent.good(format).ok_or(Error::NotFound)?;
-        let memory = UserMemory::new(base, waits);
-        let rule = header.rule_of(register, &memory, base, pc, budget);
-
-        self.check(rule, format, walk)
-    }
-
-    /// Makes the section whose text holds address `pc` the last one.
-    #[inline(never)]
-    fn open(&self, pc: usize, walk: &mut Walk<'_>) -> Result<(), Error> {
-        let generation = walk.lookups().answer.generation();
-        let section = match self.find(pc) {
-            Some(section) => section,
-            None => walk.with_budget(|walk, budget| self.discover(pc, walk, budget))?,
-        };
-
-        if section.is_absent() {
-            walk.nothing().set_absent(&section);
-            return Err(Error::NotFound);
-        }
-        let formats = walk.formats();
-        let has = |format: &Format| section.table(*format).is_some() && formats.has(*format);
-        if !Format::ALL.iter().any(has) {
-            let (start, end) = (section.text_start, section.text_end);
-
-            walk.nothing().set_failed(start, end, Error::NotFound);
-            return Err(Error::NotFound);
-        }
-        // Not at each lookup: most have one.
-        self.make_cache(walk);
-        walk.lookups().recent.set(generation, section);
-        Ok(())
-    }
-
-    /// Makes sure that the table of `format` of the last section is known to be good.
-    #[inline]
-    fn ensure_good(&self, format: Format, walk: &mut Walk<'_>) -> Result<(), Error> {
-        let recent = walk.lookups().recent;
-
-        if recent.good(format).is_some() {
-            return Ok(());
-        }
-        // Most texts have a table of one format.
-        if !recent.has_table(format) {
-            return Err(Error::NotFound);
-        }
-        self.examine_table(format, walk)
-    }
-
-    /// Reads the header of the last section's table, unless there is a verdict on it.
-    #[inline(never)]
-    fn examine_table(&self, format: Format, walk: &mut Walk<'_>) -> Result<(), Error> {
-        let Lookups {
-            recent,
-            waits,
-            budget,
-            ..
-        } = walk.lookups();
-        let Some(last) = recent.last() else {
-            return Err(Error::NotFound);
-        };
-        let section = last.found.section;
-        let Some(table) = section.table(format) else {
-            return Err(Error::NotFound);
-        };
-        let known = match format.of(&last.found.verdicts) {
-            None => self.verdict(&section, format, &rcu::read_lock()),
-            known => *known,
-        };
-        let verdict = match known {
-            Some(verdict) => verdict,
-            None => {
-                budget.spend(Budget::FIND)?;
-                let header = Header::read(format, table, &UserMemory::new(table.start(), waits));
-
-                self.judge_header(header, &section, format, walk)?
-            }
-        };
-
-        walk.lookups().recent.set_verdict(format, verdict);
-        match verdict {
-            Verdict::Good(_) => Ok(()),
-            Verdict::Disabled(malformed) => Err(Error::Malformed(malformed)),
+        match table.state {
+            State::Good(header) => Ok((header, base)),
+            State::Bad(malformed) => Err(Error::Malformed(malformed)),
+            State::Unread => Ok((self.read_header(format, walk)?, base)),
         }
     }
 
-    /// The verdict on a table of which nothing was known, whose header has been read.
-    fn judge_header(
-        &self,
-        header: Result<Header, Error>,
-        section: &Section,
-        format: Format,
-        walk: &mut Walk<'_>,
-    ) -> Result<Verdict, Error> {
+    /// Reads the header of the table of `format` of the last text, and notes what it says.
+    #[inline(never)] // Once for each table.
+    fn read_header(&self, format: Format, walk: &mut Walk<'_>) -> Result<Header, Error> {
+        let table = *walk.last().table(format).ok_or(Error::NotFound)?;
+        let header = Header::read(format, &table, &walk.memory(table.start()));
+
         match header {
-            Ok(header) => {
-                let good = Verdict::Good(header);
-
-                // If this fails, the next stack reads the header again.
-                let _ = self.try_to_judge(section, format, good, walk);
-                Ok(good)
-            }
+            Ok(header) => self.note_state(State::Good(header), format, walk),
             Err(Error::Malformed(malformed)) => {
-                self.disable(section, format, malformed, walk);
-                Ok(Verdict::Disabled(malformed))
+                self.note_state(State::Bad(malformed), format, walk);
             }
-            Err(error) => Err(error),
+            Err(_) => {}
         }
+        header
     }
 
-    /// Lets nobody use the table of `format` of `section` any more.
-    #[cold]
-    #[inline(never)]
-    fn disable(
-        &self,
-        section: &Section,
-        format: Format,
-        malformed: Malformed,
-        walk: &mut Walk<'_>,
-    ) {
-        let disabled = Verdict::Disabled(malformed);
+    /// Remembers what was found out about a table of the last text: in the registry, too, if that
+    /// is possible now. Else the next stack finds it out again.
+    fn note_state(&self, state: State, format: Format, walk: &mut Walk<'_>) {
+        let last = walk.last();
 
-        // If this fails, the next stack tries again.
-        if let Ok(true) = self.try_to_judge(section, format, disabled, walk) {
-            let mut found = Found::new(*section);
-
-            *format.of_mut(&mut found.verdicts) = Some(disabled);
-            if let Some(info) = found.info(format) {
-                // SAFETY: It only looks at what it is given.
-                unsafe { bindings::unwind_tables_disabled(&info) };
-            }
+        if let Some(text) = last.text() {
+            let _ = self.set_state(text, format, state, last.generation());
         }
-    }
-
-    /// The same as [`Registry::judge`], unless the walk has found before that there is no memory:
-    /// to look for some takes long.
-    fn try_to_judge(
-        &self,
-        section: &Section,
-        format: Format,
-        verdict: Verdict,
-        walk: &mut Walk<'_>,
-    ) -> Result<bool> {
-        if walk.lacks_memory() {
-            return Err(ENOMEM);
-        }
-        self.judge(section, format, verdict)
-            .inspect_err(|_| walk.set_lacks_memory())
-    }
-
-    /// Adds a verdict on the table of `format` to a section, if that is still registered. Says
-    /// whether it did.
-    ///
-    /// What is known to be malformed stays so, whoever read something else before or after.
-    pub(crate) fn judge(
-        &self,
-        section: &Section,
-        format: Format,
-        verdict: Verdict,
-    ) -> Result<bool> {
-        let judged = Judged {
-            id: section.id,
-            verdict,
-        };
-        let entry = rcu::Counted::new(judged, walk_flags())?;
-        let mut locked = self.lock_in_walk()?;
-        let Some(now) = locked.exact(section.text_start, section.text_end) else {
-            return Ok(false);
-        };
-
-        // Not the addresses: another section may have them by now.
-        let is_disabled = matches!(format.of(&now.verdicts), Some(Verdict::Disabled(_)));
-        if now.section.id != section.id || is_disabled {
-            return Ok(false);
-        }
-        let at = section.text_start;
-        locked.verdicts(format).put(at, at, entry, walk_flags())?;
-        if matches!(verdict, Verdict::Disabled(_)) {
-            locked.raise_generation();
-        }
-        Ok(true)
+        last.set_state(format, state);
     }
 }

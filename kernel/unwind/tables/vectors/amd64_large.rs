@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! AMD64: large functions, of which a lookup reads some rows with their entry of the index, and
-//! others later.
+//! AMD64: large functions, whose rows a lookup reads in several pieces.
 
 use super::*;
 
-/// A table of three functions, as GNU as and ld write them: a large block has all rows of the first
-/// one, and 56 of the second one: it takes two more blocks. It would end behind the table for the
-/// third one.
+/// A table of three functions, as GNU as and ld write them. The first piece of the second one has
+/// the heads of 25 rows, and each further piece has 26 rows.
 pub(super) const TABLE: Table = Table {
     name: "AMD64, large",
     arch: Arch::Amd64,
@@ -189,34 +187,43 @@ const LOOKUPS: &[(u64, Expected)] = &[
     (0x3400, NOT_FOUND),
 ];
 
-/// In row 55 of the second function, the last one that ends in its first block.
-const IN_BLOCK: u64 = 0x1ae0;
-/// In row 56, whose word is behind the block.
-const AT_END: u64 = 0x1b00;
-/// In row 60.
-const BEHIND: u64 = 0x1b80;
-/// In row 130, in the third block.
-const FURTHER: u64 = 0x2440;
+/// In row 24 of the second function, the last one of its first piece.
+const ROW_24: u64 = 0x1700;
+/// In row 25, the first one of the second piece.
+const ROW_25: u64 = 0x1720;
+const ROW_26: u64 = 0x1740;
+const ROW_55: u64 = 0x1ae0;
+const ROW_56: u64 = 0x1b00;
+const ROW_60: u64 = 0x1b80;
+/// In the sixth piece.
+const ROW_130: u64 = 0x2440;
 
 #[rustfmt::skip]
 const VECTORS: &[Vector] = &[
-    with("fewer rows than a block has", &[(0x69, &[0x03, 0x00])], IN_BLOCK, cfa(24)),
-    with("as many as it has", &[(0x69, &[0x38, 0x00])], AT_END, cfa(64)),
-    with("one more", &[(0x69, &[0x39, 0x00])], BEHIND, cfa(8)),
-    with("two more", &[(0x69, &[0x3a, 0x00])], BEHIND, cfa(16)),
-    with("as many as two have", &[(0x69, &[0x6f, 0x00])], FURTHER, cfa(56)),
-    with("one more than these", &[(0x69, &[0x70, 0x00])], FURTHER, cfa(64)),
-    with("no rows", &[(0x69, &[0x00, 0x00])], IN_BLOCK, NOT_FOUND),
-    with("bad, at a block's end", &[(0x14c, &[0x63])], IN_BLOCK, bad(Reason::WordWidth, 0x14c)),
-    with("bad, behind it", &[(0x150, &[0x63])], AT_END, bad(Reason::WordWidth, 0x150)),
-    with("bad, further on", &[(0x22c, &[0x63])], FURTHER, bad(Reason::WordWidth, 0x22c)),
-    with("unordered in a block", &[(0x96, &[0x00, 0x00])], BEHIND, bad(Reason::RowOrder, 0x96)),
-    with("unordered at its end", &[(0x14a, &[0x00, 0x00])], BEHIND, bad(Reason::RowOrder, 0x14a)),
-    with("unordered behind it", &[(0x14e, &[0x00, 0x00])], BEHIND, bad(Reason::RowOrder, 0x14e)),
-    with("unordered further on", &[(0x226, &[0x00, 0x00])], FURTHER, bad(Reason::RowOrder, 0x226)),
-    with("unordered at the end", &[(0x276, &[0x00, 0x00])], FURTHER, bad(Reason::RowOrder, 0x276)),
-    with("equal starts at the end of a block", &[(0x14e, &[0xe0, 0x06])], IN_BLOCK, cfa(8)),
-    with("equal starts behind it", &[(0x152, &[0x00, 0x07])], AT_END, cfa(16)),
-    with("equal starts further on", &[(0x27a, &[0x40, 0x10])], FURTHER, cfa(32)),
-    with("beyond the function", &[(0x14e, &[0x01, 0x12])], IN_BLOCK, bad(Reason::RowStart, 0x14e)),
+    with("25 rows", &[(0x69, &[0x19, 0x00])], ROW_25, cfa(8)),
+    with("26 rows", &[(0x69, &[0x1a, 0x00])], ROW_26, cfa(16)),
+    with("bad row 24", &[(0xd0, &[0x63])], ROW_24, bad(Reason::WordWidth, 0xd0)),
+    with("bad row 25", &[(0xd4, &[0x63])], ROW_25, bad(Reason::WordWidth, 0xd4)),
+    with("bad row behind", &[(0xd4, &[0x63])], ROW_24, bad(Reason::WordWidth, 0xd4)),
+    with("unordered row 25", &[(0xd2, &[0x00, 0x00])], ROW_25, bad(Reason::RowOrder, 0xd2)),
+    with("equal starts in row 25", &[(0xd2, &[0x00, 0x03])], ROW_24, cfa(16)),
+    with("3 rows", &[(0x69, &[0x03, 0x00])], ROW_55, cfa(24)),
+    with("56 rows", &[(0x69, &[0x38, 0x00])], ROW_56, cfa(64)),
+    with("57 rows", &[(0x69, &[0x39, 0x00])], ROW_60, cfa(8)),
+    with("58 rows", &[(0x69, &[0x3a, 0x00])], ROW_60, cfa(16)),
+    with("111 rows", &[(0x69, &[0x6f, 0x00])], ROW_130, cfa(56)),
+    with("112 rows", &[(0x69, &[0x70, 0x00])], ROW_130, cfa(64)),
+    with("no rows", &[(0x69, &[0x00, 0x00])], ROW_55, NOT_FOUND),
+    with("bad row 55", &[(0x14c, &[0x63])], ROW_55, bad(Reason::WordWidth, 0x14c)),
+    with("bad row 56", &[(0x150, &[0x63])], ROW_56, bad(Reason::WordWidth, 0x150)),
+    with("bad row 111", &[(0x22c, &[0x63])], ROW_130, bad(Reason::WordWidth, 0x22c)),
+    with("unordered row 10", &[(0x96, &[0x00, 0x00])], ROW_60, bad(Reason::RowOrder, 0x96)),
+    with("unordered row 55", &[(0x14a, &[0x00, 0x00])], ROW_60, bad(Reason::RowOrder, 0x14a)),
+    with("unordered row 56", &[(0x14e, &[0x00, 0x00])], ROW_60, bad(Reason::RowOrder, 0x14e)),
+    with("unordered row 110", &[(0x226, &[0x00, 0x00])], ROW_130, bad(Reason::RowOrder, 0x226)),
+    with("unordered row 130", &[(0x276, &[0x00, 0x00])], ROW_130, bad(Reason::RowOrder, 0x276)),
+    with("equal starts in row 56", &[(0x14e, &[0xe0, 0x06])], ROW_55, cfa(8)),
+    with("equal starts in row 57", &[(0x152, &[0x00, 0x07])], ROW_56, cfa(16)),
+    with("equal starts in row 131", &[(0x27a, &[0x40, 0x10])], ROW_130, cfa(32)),
+    with("beyond the function", &[(0x14e, &[0x01, 0x12])], ROW_55, bad(Reason::RowStart, 0x14e)),
 ];

@@ -3,6 +3,8 @@
 //! Writing to maple trees that are read under RCU.
 
 use core::{
+    marker::PhantomData,
+    mem::ManuallyDrop,
     ops::{
         RangeBounds,
         RangeInclusive, //
@@ -18,7 +20,17 @@ use crate::{
     bindings,
     error::to_result,
     prelude::*,
-    sync::rcu::ForeignOwnableRcu, //
+    sync::{
+        aref::{
+            ARef,
+            AlwaysRefCounted, //
+        },
+        rcu::ForeignOwnableRcu, //
+    },
+    types::{
+        ForeignOwnable,
+        Opaque, //
+    },
 };
 
 use super::{
@@ -36,12 +48,51 @@ use super::{
 ///
 /// # Invariants
 ///
-/// Nobody else writes to `tree`, or is in [`RcuMapleTree::iter_locked`], before `'a` ends.
+/// Nobody else writes to `tree` before `'a` ends.
 pub struct RcuMapleWriter<'a, T: ForeignOwnableRcu> {
     pub(super) tree: &'a RcuMapleTree<T>,
 }
 
 impl<T: ForeignOwnableRcu> RcuMapleWriter<'_, T> {
+    /// Iterates over the values whose ranges have an index in `range`, in order, with their ranges.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::{maple_tree::RcuMapleTree, sync::{aref::ARef, rcu::Counted}};
+    ///
+    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
+    /// let mut writer = tree.as_mut().writer_mut();
+    ///
+    /// writer.insert_range(100..200, Counted::new(10, GFP_KERNEL)?, GFP_KERNEL)?;
+    /// writer.insert_range(500..=600, Counted::new(20, GFP_KERNEL)?, GFP_KERNEL)?;
+    ///
+    /// let mut values = writer.iter(150..501).map(|(range, value)| (range, **value));
+    /// assert_eq!(values.next(), Some((100..=199, 10)));
+    /// assert_eq!(values.next(), Some((500..=600, 20)));
+    /// assert_eq!(values.next(), None);
+    /// drop(values);
+    ///
+    /// assert!(writer.iter(200..500).next().is_none());
+    /// assert!(writer.iter(150..150).next().is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn iter(
+        &self,
+        range: impl RangeBounds<usize>,
+    ) -> impl Iterator<Item = (RangeInclusive<usize>, T::Borrowed<'_>)> {
+        // SAFETY: By the type invariants of the tree this is a maple tree, and it is borrowed.
+        // Nobody writes to it: `self` is borrowed, too.
+        let found = unsafe { raw_iter(self.tree.tree.get(), range) };
+
+        found.map(|(range, value)| {
+            // SAFETY: By the type invariants the tree owns an instance of `T`, and it keeps it as
+            // long as nobody writes.
+            (range, unsafe { T::borrow(value) })
+        })
+    }
+
     /// Inserts a value at the indexes of a range, which must have none.
     ///
     /// # Errors
@@ -231,5 +282,65 @@ impl<T: ForeignOwnableRcu> RcuMapleWriter<'_, T> {
         // SAFETY: If it is not null, it was an instance that the tree owned, and it has given it
         // up.
         unsafe { T::try_from_foreign(value) }
+    }
+}
+
+impl<T: AlwaysRefCounted> RcuMapleWriter<'_, ARef<T>>
+where
+    ARef<T>: ForeignOwnableRcu,
+{
+    /// Creates a tree with the same ranges and values, of which each gets another reference.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kernel::{maple_tree::RcuMapleTree, sync::{aref::ARef, rcu::{self, Counted}}};
+    ///
+    /// let mut tree = KBox::pin_init(RcuMapleTree::<ARef<Counted<u32>>>::new(), GFP_KERNEL)?;
+    /// let mut writer = tree.as_mut().writer_mut();
+    ///
+    /// for index in 0..100 {
+    ///     writer.insert_range(index..=index, Counted::new(1, GFP_KERNEL)?, GFP_KERNEL)?;
+    /// }
+    ///
+    /// let mut copy = KBox::try_pin_init(writer.dup(GFP_KERNEL), GFP_KERNEL)?;
+    /// assert!(copy.as_mut().writer_mut().erase(50).is_some());
+    /// assert_eq!(tree.as_mut().writer_mut().iter(..).count(), 100);
+    /// assert_eq!(copy.as_mut().writer_mut().iter(..).count(), 99);
+    ///
+    /// // The values are shared.
+    /// drop(tree);
+    /// assert_eq!(copy.load(49, &rcu::read_lock()), Some(&1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn dup(&self, gfp: Flags) -> impl PinInit<RcuMapleTree<ARef<T>>, Error> + '_ {
+        try_pin_init!(RcuMapleTree {
+            // INVARIANT: It has the flags of the old tree, and a reference to each value.
+            tree <- Opaque::try_ffi_init(move |tree| {
+                // SAFETY: `tree` is valid for writing, and does not move from now on.
+                unsafe { RcuMapleTree::<ARef<T>>::init(tree) };
+                // SAFETY: Both are maple trees. Nobody writes to the old one, by the type
+                // invariants and because `self` is borrowed; nobody else sees the new one. If this
+                // fails, that is still empty.
+                to_result(unsafe {
+                    bindings::__mt_dup(self.tree.tree.get(), tree, gfp.as_raw())
+                })?;
+
+                // SAFETY: Nobody else sees the new tree.
+                for (_, value) in unsafe { raw_iter(tree, ..) } {
+                    // SAFETY: It is a value of the old tree as well, whose reference is not dropped
+                    // here.
+                    let value = ManuallyDrop::new(unsafe { ARef::<T>::from_foreign(value) });
+                    // The new tree owns this one.
+                    let _ = ARef::into_raw((*value).clone());
+                }
+                Ok::<(), Error>(())
+            }),
+            _p: PhantomData,
+        }? Error)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Deferred user stacks of programs of 32 bits and of x32. Nothing but frame
- * pointers is known of them; the vDSO's table is that of another image.
+ * pointers is known of them.
  */
 #include "kselftest_harness.h"
 

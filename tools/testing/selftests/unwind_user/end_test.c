@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How stacks end, each way there is, as a perf record says it, a trace event, and
- * the counters of all.
+ * How stacks end, each way there is, as a perf record says it, and a trace event.
  */
 #include "kselftest_harness.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,71 +18,12 @@
 #include "compat_calls.h"
 #include "hostile.h"
 
-#define COUNTERS	"/sys/kernel/debug/unwind_user/ends"
-
 #define CHAIN	(self->synth.chain)
-
-/* What was counted of something on all CPUs, or -1 if that is not in the file. */
-static long counted(const char *what)
-{
-	FILE *file = fopen(COUNTERS, "re");
-	long number, found = -1;
-	char line[128], name[32], more[2];
-
-	while (file && fgets(line, sizeof(line), file)) {
-		/* A line has a name and a number, and nothing else. */
-		if (sscanf(line, "%31s %ld %1s", name, &number, more) == 2 && !strcmp(name, what))
-			found = number;
-	}
-	if (file)
-		fclose(file);
-	return found;
-}
-
-static const char * const end_names[] = {
-	[PERF_CALLCHAIN_END_COMPLETE] = "complete",
-	[PERF_CALLCHAIN_END_NO_INFO] = "no-information",
-	[PERF_CALLCHAIN_END_FAULT] = "fault",
-	[PERF_CALLCHAIN_END_MALFORMED] = "malformed",
-	[PERF_CALLCHAIN_END_BAD_FRAME] = "bad-frame",
-	[PERF_CALLCHAIN_END_DEPTH] = "depth",
-	[PERF_CALLCHAIN_END_BUDGET] = "budget",
-	[PERF_CALLCHAIN_END_UNSUPPORTED] = "unsupported",
-	[PERF_CALLCHAIN_END_RULE] = "rule",
-};
-
-static long before[ARRAY_SIZE(end_names)];
-
-/* When a test starts, which is a child of its own. */
-static void count_before(void)
-{
-	for (unsigned int i = PERF_CALLCHAIN_END_COMPLETE; i < ARRAY_SIZE(end_names); i++)
-		before[i] = counted(end_names[i]);
-}
-
-static void __attribute__((constructor)) count_before_tests(void)
-{
-	pthread_atfork(NULL, NULL, count_before);
-}
-
-/*
- * Whether a stack that ended so was counted, since this was last asked. Without any
- * counters, the tests of counters are skipped, and this says that it was.
- */
-static bool was_counted(enum perf_callchain_end end)
-{
-	long number = counted(end_names[end]);
-	bool more = number >= 0 ? number > before[end] : access(COUNTERS, F_OK);
-
-	before[end] = number;
-	return more;
-}
 
 /* How the stack ends of which the callers were looked at last. */
 #define EXPECT_END(how, by_frame_pointer) do {				\
 	EXPECT_EQ(PERF_CALLCHAIN_END_##how, CHAIN.end);			\
 	EXPECT_EQ(by_frame_pointer, CHAIN.guessed);			\
-	EXPECT_TRUE(was_counted(PERF_CALLCHAIN_END_##how));		\
 } while (0)
 
 /* --- Complete --- */
@@ -362,7 +300,7 @@ TEST_F(synth, budget)
 {
 	ASSERT_EQ(NULL, hostile_rows(&self->synth));
 	ASSERT_EQ(NULL, synth_sample(&self->synth));
-	EXPECT_EQ(2, CHAIN.nr);
+	EXPECT_EQ(3, CHAIN.nr);
 	EXPECT_END(BUDGET, false);
 }
 
@@ -402,63 +340,6 @@ TEST_F(synth, unsupported)
 }
 
 /* --- What administrators see --- */
-
-TEST_F(synth, counters)
-{
-	long complete = counted("complete"), malformed = counted("malformed");
-	long guessed = counted("guessed"), depth = counted("depth");
-
-	if (complete < 0)
-		SKIP(return, "no " COUNTERS);
-	RULE(BY_SP(8));
-	RULE(OUTERMOST);
-	WORD(0x00) = RETURN(1);
-	/* Each takes two stacks. */
-	for (int i = 0; i < 5; i++)
-		EXPECT_CALLERS(RETURN(1));
-	EXPECT_LE(complete + 10, counted("complete"));
-	EXPECT_EQ(malformed, counted("malformed"));
-
-	self->synth.table[2] = 9;
-	REGS.bp = AT(0x80);
-	WORD(0x80) = 0;
-	WORD(0x88) = RETURN(2);
-	for (int i = 0; i < 3; i++)
-		EXPECT_CALLERS(RETURN(2));
-	EXPECT_EQ(malformed + 6, counted("malformed"));
-	EXPECT_LE(guessed + 6, counted("guessed"));
-	EXPECT_EQ(depth, counted("depth"));
-}
-
-static int go_to_cpu(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
-}
-
-TEST_F(synth, counters_of_all_cpus)
-{
-	long all;
-
-	if (counted("complete") < 0)
-		SKIP(return, "no " COUNTERS);
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "one CPU");
-	self->synth.table[2] = 9;
-	REGS.bp = AT(0x80);
-	WORD(0x80) = 0;
-	WORD(0x88) = RETURN(2);
-	for (int cpu = 0; cpu < 2; cpu++) {
-		ASSERT_EQ(0, go_to_cpu(cpu));
-		all = counted("malformed");
-		for (int i = 0; i < 3; i++)
-			EXPECT_CALLERS(RETURN(2));
-		EXPECT_EQ(all + 6, counted("malformed"));
-	}
-}
 
 #define END_EVENT	"unwind_user/unwind_user_end"
 
@@ -532,11 +413,13 @@ TEST_F(synth, trace_event)
 
 	ASSERT_LT(0, id);
 	attr.config = id;
-	ASSERT_EQ(0, sampler_open_event(&sampler, &attr));
 
 	RULE(BY_SP(8));
 	RULE(OUTERMOST);
 	WORD(0x00) = RETURN(1);
+	/* The process remembers rules from its first caller on. */
+	EXPECT_CALLERS(RETURN(1));
+	ASSERT_EQ(0, sampler_open_event(&sampler, &attr));
 	EXPECT_CALLERS(RETURN(1));
 	ASSERT_EQ(2, events_in(&sampler, &event));
 	EXPECT_EQ(2, event.frames);

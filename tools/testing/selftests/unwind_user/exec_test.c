@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -102,6 +103,7 @@ TEST_F(exec, tables_of_both_formats)
 	program_add_table(&headers, TABLES, TABLE_SIZE);
 	program_add_header(&headers, (struct elf64_phdr) {
 		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
+		.p_offset = 3 * PAGE + TABLE_SIZE,
 		.p_vaddr = BASE + TABLES + TABLE_SIZE, .p_filesz = 16, .p_memsz = 16,
 	});
 	ASSERT_EQ(4, lines_of(self->lines, self->program, &headers, sizeof(headers)));
@@ -119,6 +121,93 @@ TEST_F(exec, tables_of_both_formats)
 	}
 }
 
+/* Map a program as exec does. Returns where, or NULL. */
+static unsigned char *map_program(const char *path)
+{
+	static const int rights[SEGMENTS] = {
+		PROT_READ, PROT_READ | PROT_EXEC, PROT_READ | PROT_EXEC, PROT_READ,
+	};
+	unsigned char *base = mmap(NULL, SEGMENTS * STRIDE, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool mapped = base != MAP_FAILED && fd >= 0;
+
+	for (int i = 0; i < SEGMENTS && mapped; i++)
+		mapped = mmap(base + i * STRIDE, PAGE, rights[i], MAP_PRIVATE | MAP_FIXED, fd,
+			      i * PAGE) != MAP_FAILED;
+	close(fd);
+	return mapped ? base : NULL;
+}
+
+/* Whether two lines are about the same text and the same table of two mapped files. */
+static bool say_the_same(const struct line *a, unsigned long base_a, const struct line *b,
+			 unsigned long base_b)
+{
+	const unsigned long moved = base_b - base_a;
+	const unsigned long header = a->table.header ? a->table.header + moved : 0;
+
+	return a->table.text_start + moved == b->table.text_start &&
+	       a->table.text_end + moved == b->table.text_end &&
+	       a->table.table_start + moved == b->table.table_start &&
+	       a->table.table_end + moved == b->table.table_end &&
+	       header == b->table.header && !strcmp(a->format, b->format) &&
+	       !strcmp(a->path, b->path);
+}
+
+TEST_F(exec, says_what_discovery_finds)
+{
+	static struct line lines[64];
+	struct headers headers = program_make(ET_DYN);
+	struct sampler sampler;
+	unsigned char *mapped;
+	unsigned long base;
+	int error, fd, n;
+
+	error = sampler_open(&sampler);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, error);
+	ASSERT_EQ(0, error);
+	/* Neither text nor tables are whole pages. */
+	headers.phdrs[1].p_filesz = PAGE - 100;
+	headers.phdrs[1].p_memsz = PAGE - 100;
+	headers.phdrs[2].p_offset += 200;
+	headers.phdrs[2].p_vaddr += 200;
+	headers.phdrs[2].p_filesz -= 200;
+	headers.phdrs[2].p_memsz -= 200;
+	program_add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_header(&headers, (struct elf64_phdr) {
+		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
+		.p_offset = 3 * PAGE + TABLE_SIZE,
+		.p_vaddr = TABLES + TABLE_SIZE, .p_filesz = 16, .p_memsz = 16,
+	});
+	n = lines_of(self->lines, self->program, &headers, sizeof(headers));
+	if (n == 2)
+		SKIP(return, "no CONFIG_UNWIND_USER_EH_FRAME");
+	ASSERT_EQ(4, n);
+	base = self->lines[0].table.text_start - TEXT_1;
+
+	fd = open(self->program, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	for (int i = 1; i < 3; i++)
+		ASSERT_EQ(sizeof(leaf_code), pwrite(fd, leaf_code, sizeof(leaf_code),
+						    i * PAGE + 256));
+	close(fd);
+	mapped = map_program(self->program);
+	ASSERT_NE(NULL, mapped);
+	call_leaf(&sampler, mapped + TEXT_1 + 256);
+	call_leaf(&sampler, mapped + TEXT_2 + 256);
+	n = proc_lines(getpid(), lines, ARRAY_SIZE(lines));
+	for (int i = 0; i < 4; i++) {
+		int found = 0;
+
+		for (int k = 0; k < n; k++)
+			found += !strcmp(lines[k].origin, "discovery") &&
+				 say_the_same(&self->lines[i], base, &lines[k],
+					      (unsigned long)mapped);
+		EXPECT_EQ(1, found) TH_LOG("line %d", i);
+	}
+}
+
 /* Without an SFrame table exec registers nothing: discovery finds the other one. */
 TEST_F(exec, eh_frame_alone)
 {
@@ -126,6 +215,7 @@ TEST_F(exec, eh_frame_alone)
 
 	program_add_header(&headers, (struct elf64_phdr) {
 		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
+		.p_offset = 3 * PAGE,
 		.p_vaddr = BASE + TABLES, .p_filesz = 16, .p_memsz = 16,
 	});
 	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
@@ -157,9 +247,9 @@ TEST_F(exec, the_limit)
 }
 
 /*
- * A program that registers its first segment, with what the file has behind
- * its tables, and exits with the errno. It has registrations of exec's for both
- * segments.
+ * A program that registers its second segment, with what the file has behind its
+ * tables, and exits with what that returns, without the sign. exec registers as many
+ * of its two segments as the limit allows.
  */
 static int status_with_limit(FIXTURE_DATA(exec) *self, int limit)
 {
@@ -178,7 +268,7 @@ static int status_with_limit(FIXTURE_DATA(exec) *self, int limit)
 	};
 	const int option = PR_UNWIND_TABLES, operation = PR_UNWIND_TABLES_REGISTER;
 	const int element = BASE + TABLES + 256;
-	struct unwind_table table = ranges((void *)(BASE + TEXT_1), PAGE,
+	struct unwind_table table = ranges((void *)(BASE + TEXT_2), PAGE,
 					   (void *)(BASE + TABLES), TABLE_SIZE);
 	struct headers headers = program_make(ET_EXEC);
 	int fd, status = -1;
@@ -212,9 +302,9 @@ TEST_F(exec, its_tables_count)
 {
 	if (lines_with_limit(self, 2) == -EACCES)
 		SKIP(return, "cannot write " SYSCTL_MAX);
-	/* Full, which is said first; and with room, but for other text. */
-	EXPECT_EQ(ENOSPC, status_with_limit(self, 2));
-	EXPECT_EQ(EEXIST, status_with_limit(self, 3));
+	EXPECT_EQ(ENOSPC, status_with_limit(self, 1));
+	/* What is replaced makes room: one was registered. */
+	EXPECT_EQ((unsigned char)-1, status_with_limit(self, 2));
 }
 
 /* --- What exec does not look at --- */
@@ -369,9 +459,9 @@ TEST_F(exec, program_of_32_bits)
 #define INT80_GETPID	20
 #define INT80_PRCTL	172
 
-static int enumerate_by_int80(void)
+static int register_by_int80(void)
 {
-	return int80(INT80_PRCTL, PR_UNWIND_TABLES, PR_UNWIND_TABLES_ENUMERATE, 0, 0,
+	return int80(INT80_PRCTL, PR_UNWIND_TABLES, PR_UNWIND_TABLES_REGISTER, 0, 0,
 		     sizeof(struct unwind_table));
 }
 
@@ -381,7 +471,7 @@ TEST_F(exec, int80_call)
 	int status;
 
 	if (!pid)
-		_exit(int80(INT80_GETPID, 0, 0, 0, 0, 0) == getpid() ? -enumerate_by_int80() : 255);
+		_exit(int80(INT80_GETPID, 0, 0, 0, 0, 0) == getpid() ? -register_by_int80() : 255);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	/* Without them, int $0x80 is a general protection fault. */
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
@@ -397,7 +487,7 @@ TEST_F(exec, x32_call)
 	if (syscall(__X32_SYSCALL_BIT | __NR_getpid) != getpid())
 		SKIP(return, "this kernel has no calls of x32");
 	EXPECT_EQ(-1, syscall(__X32_SYSCALL_BIT | __NR_prctl, PR_UNWIND_TABLES,
-			      PR_UNWIND_TABLES_ENUMERATE, NULL, 0, sizeof(struct unwind_table)));
+			      PR_UNWIND_TABLES_REGISTER, NULL, 0, sizeof(struct unwind_table)));
 	EXPECT_EQ(EINVAL, errno);
 }
 
@@ -405,14 +495,14 @@ TEST_F(exec, x32_call)
 
 static int count_own(void)
 {
-	struct unwind_table all[100];
+	struct listed all[100];
 	long count = tables_list(all, 100);
 	int own = 0;
 
 	if (count < 0)
 		return 255;
 	for (long i = 0; i < count && i < 100; i++)
-		own += all[i].origin == UNWIND_TABLE_BY_PRCTL;
+		own += all[i].origin == TABLE_BY_PRCTL;
 	return own;
 }
 

@@ -40,7 +40,7 @@ TEST_F(family, fork)
 
 	if (!pid) {
 		EXPECT_TRUE(registered(&self->good));
-		EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, tables_find(&self->good).origin);
+		EXPECT_EQ(TABLE_BY_PRCTL, tables_find(&self->good).origin);
 		EXPECT_EQ(0, do_unregister(&self->good));
 		EXPECT_EQ(0, do_register(&self->second));
 		_exit(0);

@@ -494,7 +494,13 @@ TEST_F(jit, exception_frames)
 	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, leaf));
 	ASSERT_EQ(0, unwind_jit_eh_frame_register(self->code, CODE_SIZE, table, PAGE, index));
 	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
-	EXPECT_EQ(-EEXIST, unwind_jit_eh_frame_register(self->code, CODE_SIZE, table, PAGE, index));
+
+	/* The last registration replaces the others that it overlaps, whole. */
+	ASSERT_EQ(0, unwind_jit_eh_frame_register(self->code, PAGE, table, PAGE, index));
+	EXPECT_EQ(-ENOENT, unwind_jit_eh_frame_unregister(self->code, CODE_SIZE));
+	ASSERT_EQ(0, unwind_jit_eh_frame_register(self->code, CODE_SIZE, table, PAGE, index));
+	EXPECT_EQ(-ENOENT, unwind_jit_eh_frame_unregister(self->code, PAGE));
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
 
 	/* The same code may have a region, too. */
 	ASSERT_EQ(1, add_leaf(self->region, leaf_at(self->code, 1)));

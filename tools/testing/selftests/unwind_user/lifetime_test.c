@@ -312,7 +312,7 @@ TEST_F(memory, several_texts_with_one_table)
 	own = texts[1];
 	own.table_start += PAGE;
 	own.table_end += PAGE;
-	ASSERT_EQ(0, do_update(&own));
+	ASSERT_EQ(0, do_register(&own));
 
 	/* The table is gone. */
 	ASSERT_EQ(0, munmap(layout->table, PAGE));
@@ -334,7 +334,10 @@ TEST_F(memory, tables_far_away)
 	ASSERT_EQ(0, do_register(&low));
 	ASSERT_EQ(0, munmap(far + PAGE, PAGE));
 	EXPECT_TRUE(registered(&low));
+	/* It is not looked for there: its text keeps it. */
 	ASSERT_EQ(0, munmap(far, PAGE));
+	EXPECT_TRUE(registered(&low));
+	ASSERT_EQ(0, munmap(layout->text, PAGE));
 	EXPECT_FALSE(registered(&low));
 }
 

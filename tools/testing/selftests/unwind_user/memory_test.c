@@ -442,7 +442,7 @@ TEST_F(synth, guesses_must_be_code)
 	/* A table that cannot be read. */
 	header->version = 3;
 	EXPECT_CALLERS(RETURN(2));
-	ASSERT_EQ(0, do_update(&self->synth.ranges));
+	ASSERT_EQ(0, do_register(&self->synth.ranges));
 	ASSERT_EQ(0, mprotect(self->synth.table, SYNTH_TABLE, PROT_NONE));
 	synth_enter(&self->synth.frame);
 	EXPECT_EQ(NULL, sampler_chain(&self->synth.sampler, &self->synth.chain));

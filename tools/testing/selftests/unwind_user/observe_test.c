@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What administrators see: trace events, a quiet log, and the memory that
- * registrations cost.
+ * What administrators see: a quiet log, and the memory that registrations cost.
  */
 #include "kselftest_harness.h"
 
@@ -17,179 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "object.h"
-#include "program.h"
 #include "tables.h"
-
-#define INSTANCE	"/sys/kernel/tracing/instances/unwind_user_test"
-
-/* --- Trace events --- */
-
-FIXTURE(trace) {
-	struct layout layout;
-	struct unwind_table good;
-};
-
-FIXTURE_SETUP(trace)
-{
-	if (tables_missing())
-		SKIP(return, NO_TABLES);
-	if (mkdir(INSTANCE, 0700) && errno != EEXIST)
-		SKIP(return, "cannot make an instance of tracefs: errno %d", errno);
-	ASSERT_EQ(0, write_string(INSTANCE "/events/unwind_tables/enable", "1"));
-	ASSERT_EQ(0, layout_make(&self->layout));
-	self->good = self->layout.good;
-}
-
-FIXTURE_TEARDOWN(trace)
-{
-	EXPECT_EQ(0, write_string(INSTANCE "/events/unwind_tables/enable", "0"));
-	EXPECT_EQ(0, rmdir(INSTANCE));
-}
-
-/* How many lines of the trace are a process' and say this. */
-static int traced_by(pid_t pid, const char *event, const char *what)
-{
-	FILE *file = fopen(INSTANCE "/trace", "re");
-	char line[512], process[24], wanted[256];
-	int n = 0;
-
-	snprintf(process, sizeof(process), "-%d ", pid);
-	snprintf(wanted, sizeof(wanted), ": unwind_tables_%s: %s\n", event, what);
-	while (file && fgets(line, sizeof(line), file))
-		n += strstr(line, process) && strstr(line, wanted);
-	if (file)
-		fclose(file);
-	return n;
-}
-
-static int traced(const char *event, const char *what)
-{
-	return traced_by(getpid(), event, what);
-}
-
-static const char *said(const struct unwind_table *table, const char *more)
-{
-	static char text[128];
-
-	snprintf(text, sizeof(text), "text=%llx-%llx table=%llx-%llx %s",
-		 table->text_start, table->text_end, table->table_start, table->table_end, more);
-	return text;
-}
-
-TEST_F(trace, registrations)
-{
-	struct unwind_table other = self->good;
-	const char *old = strdup(said(&self->good, "format=sframe by=prctl")), *new;
-
-	other.table_start += PAGE;
-	new = said(&other, "format=sframe by=prctl");
-	EXPECT_EQ(0, do_register(&self->good));
-	EXPECT_EQ(1, traced("register", old));
-	EXPECT_EQ(0, traced("register", new));
-	EXPECT_EQ(0, do_update(&other));
-	EXPECT_EQ(1, traced("update", new));
-	EXPECT_EQ(0, traced("unregister", new));
-	/* What is named is what was registered, not what the call said. */
-	EXPECT_EQ(0, do_unregister(&self->good));
-	EXPECT_EQ(1, traced("unregister", new));
-	EXPECT_EQ(0, traced("unregister", old));
-	EXPECT_EQ(0, traced("drop", new));
-
-	/* What fails leaves no trace. */
-	EXPECT_EQ(-ENOENT, do_unregister(&self->good));
-	EXPECT_EQ(-ENOENT, do_update(&self->good));
-	EXPECT_EQ(1, traced("unregister", new));
-	EXPECT_EQ(0, traced("update", old));
-}
-
-TEST_F(trace, drop)
-{
-	const char *good = said(&self->good, "format=sframe by=prctl");
-	pid_t pid;
-
-	ASSERT_EQ(0, do_register(&self->good));
-	ASSERT_EQ(0, madvise(self->layout.text, PAGE, MADV_DONTFORK));
-	pid = fork();
-	if (!pid)
-		_exit(registered(&self->good));
-	EXPECT_TRUE(ended_well(pid));
-	EXPECT_EQ(1, traced("drop", good));
-	ASSERT_EQ(0, munmap(self->layout.table, PAGE));
-	EXPECT_EQ(2, traced("drop", good));
-	EXPECT_EQ(0, traced("unregister", good));
-}
-
-TEST_F(trace, disable)
-{
-	struct sampler sampler;
-	char what[64];
-	int error;
-
-	error = sampler_open(&sampler);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
-	snprintf(what, sizeof(what), "format=sframe reason=version(%d) offset=0x%x", VERSION_REASON,
-		 VERSION_OFFSET);
-	self->layout.table->version = 2;
-	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, self->layout.text));
-	EXPECT_EQ(1, traced("disable", said(&self->good, what)));
-	/* Once, however often it is sampled. */
-	EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, self->layout.text));
-	EXPECT_EQ(1, traced("disable", said(&self->good, what)));
-}
-
-/* A walk says once what it has found, or that there is nothing. */
-TEST_F(trace, discovery)
-{
-	struct object object = object_good();
-	struct unwind_table found;
-	struct sampler sampler;
-	char absent[96];
-	int error;
-
-	error = sampler_open(&sampler);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
-	ASSERT_EQ(0, object_make(&object));
-	found = object_ranges(&object);
-	snprintf(absent, sizeof(absent), "text=%llx-%llx reason=no-header", found.text_start,
-		 found.text_end);
-	for (int again = 0; again < 2; again++)
-		EXPECT_EQ(LEAF_FOUND, call_leaf(&sampler, object_text(&object)));
-	EXPECT_EQ(1, traced("register", said(&found, "format=sframe by=discovery")));
-	EXPECT_EQ(0, traced("absent", absent));
-
-	/* All of it goes. What is mapped again begins without its header. */
-	ASSERT_EQ(0, object_map_again(&object));
-	ASSERT_EQ(0, munmap(object.base, PAGE));
-	for (int again = 0; again < 2; again++)
-		EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, object_text(&object)));
-	EXPECT_EQ(1, traced("drop", said(&found, "format=sframe by=discovery")));
-	EXPECT_EQ(1, traced("absent", absent));
-}
-
-TEST_F(trace, exec)
-{
-	const char *path = "/tmp/unwind_user_observe_test";
-	struct headers headers = program_make(ET_EXEC);
-	struct unwind_table segment;
-	pid_t pid;
-
-	program_add_table(&headers, TABLES, TABLE_SIZE);
-	ASSERT_EQ(0, program_write(path, &headers, sizeof(headers)));
-	pid = program_start(path);
-	unlink(path);
-	ASSERT_LT(0, pid);
-	segment = ranges((void *)(BASE + TEXT_1), PAGE, (void *)(BASE + TABLES), TABLE_SIZE);
-	EXPECT_EQ(1, traced_by(pid, "register", said(&segment, "format=sframe by=exec")));
-	segment = ranges((void *)(BASE + TEXT_2), PAGE, (void *)(BASE + TABLES), TABLE_SIZE);
-	EXPECT_EQ(1, traced_by(pid, "register", said(&segment, "format=sframe by=exec")));
-	program_end(pid);
-}
 
 /* --- The kernel's log --- */
 
@@ -234,15 +61,15 @@ TEST(nothing_is_logged)
 	layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&layout.good));
 	EXPECT_EQ(LEAF_LOST, call_leaf(&sampler, layout.text));
-	ASSERT_EQ(UNWIND_TABLE_DISABLED, tables_find(&layout.good).state);
+	ASSERT_EQ(TABLE_DISABLED, tables_find(&layout.good).state);
 	EXPECT_EQ(0, messages(log, "unwind"));
 }
 
 /* --- What registrations cost --- */
 
-#define SECTIONS	32768
-/* No more is said of a section: its tree costs as well. */
-#define SECTION_BYTES	64
+#define TEXTS	32768
+/* No more is said of a text: its tree costs as well. */
+#define TEXT_BYTES	128
 /*
  * What a CPU may have been given before, as MEMCG_CHARGE_BATCH, and charged already:
  * for pages, and for objects.
@@ -264,7 +91,7 @@ static long charge_of_many(const struct layout *layout, unsigned char *text, con
 	/* All that is needed is in memory from now on. */
 	memset(batch, 1, sizeof(batch));
 	before = read_number(current);
-	for (int n = 0; n < SECTIONS; n += ARRAY_SIZE(batch)) {
+	for (int n = 0; n < TEXTS; n += ARRAY_SIZE(batch)) {
 		long ret;
 
 		for (unsigned int i = 0; i < ARRAY_SIZE(batch); i++)
@@ -283,7 +110,7 @@ static long charge_of_many(const struct layout *layout, unsigned char *text, con
 /* Measure both in a process that is in the cgroup. */
 static struct charge charges_of(const struct layout *layout, const char *current)
 {
-	unsigned char *text = mmap(NULL, 2 * SECTIONS, PROT_READ | PROT_EXEC,
+	unsigned char *text = mmap(NULL, 2 * TEXTS, PROT_READ | PROT_EXEC,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct charge charge = { -ENOMEM, LONG_MIN };
 	int go[2], count[2];
@@ -382,20 +209,20 @@ TEST_F_TIMEOUT(charge, memory_is_charged_and_shared, 600)
 		rmdir(root);
 		SKIP(return, "no cgroup whose memory is counted: errno %d", -error);
 	}
-	EXPECT_EQ(0, sysctl_set(SYSCTL_MAX, SECTIONS + 100));
+	EXPECT_EQ(0, sysctl_set(SYSCTL_MAX, TEXTS + 100));
 	charge = charges_in_cgroup(_metadata, &layout, group);
 	sysctl_restore();
 	EXPECT_EQ(0, rmdir(group));
 	umount(root);
 	rmdir(root);
 
-	TH_LOG("%d sections: %ld bytes charged, and %ld for a child that has them, too",
-	       SECTIONS, charge.registered, charge.forked);
+	TH_LOG("%d texts: %ld bytes charged, and %ld for a child that has them, too",
+	       TEXTS, charge.registered, charge.forked);
 	ASSERT_LT(0, charge.registered);
-	EXPECT_LE(SECTIONS * SECTION_BYTES, charge.registered + STOCK_BYTES);
-	/* A child has page tables and pages of its own, but no copies of the sections. */
+	EXPECT_LE(TEXTS * TEXT_BYTES, charge.registered + STOCK_BYTES);
+	/* A child has page tables and pages of its own, and a tree, but no copies of the texts. */
 	EXPECT_LE(-STOCK_BYTES, charge.forked);
-	EXPECT_GT(SECTIONS * SECTION_BYTES / 2, charge.forked);
+	EXPECT_GT(TEXTS * TEXT_BYTES / 2, charge.forked);
 }
 
 TEST_HARNESS_MAIN

@@ -58,7 +58,7 @@ static void become(const char *role, unsigned long number)
 
 /* What a child does, too: there may be no other threads. */
 static void (* const brief_acts[])(void) = {
-	act_register, act_unregister, act_update, act_both, act_enumerate, act_few, act_crowd,
+	act_register, act_unregister, act_replace, act_both, act_list, act_few, act_crowd,
 	act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise, act_table, act_synth,
 	act_object, act_proc,
 };
@@ -120,7 +120,7 @@ static void act_vfork(void)
 	pid = vfork();
 	if (!pid) {
 		act_few();
-		act_enumerate();
+		act_list();
 		if (execs)
 			become("child", 0);
 		_exit(execs ? 2 : 0);
@@ -147,7 +147,7 @@ static void *short_life(void *unused)
 
 	me = &actor;
 	me->random = (unsigned long)&actor ^ getpid();
-	act_enumerate();
+	act_list();
 	act_few();
 	return NULL;
 }
@@ -163,7 +163,7 @@ static void act_thread(void)
 /* --- A world --- */
 
 static void (* const acts[])(void) = {
-	act_register, act_unregister, act_update, act_both, act_enumerate, act_few, act_few,
+	act_register, act_unregister, act_replace, act_both, act_list, act_few, act_few,
 	act_few, act_crowd, act_mad, act_mmap, act_munmap, act_mremap, act_mprotect, act_madvise,
 	act_table, act_synth, act_synth, act_synth, act_object, act_object, act_signal, act_late,
 	act_proc, act_proc, act_fork, act_vfork, act_exec, act_thread,
@@ -365,7 +365,7 @@ static void rule(time_t end, bool root)
 			sysctl_restore();
 			changed = false;
 		} else if (may_set_sysctls(root) && one_in(8)) {
-			changed = !(one_in(2) ? sysctl_set(SYSCTL_TABLES, below(8)) :
+			changed = !(one_in(2) ? sysctl_set(SYSCTL_TABLES, below(3)) :
 						sysctl_set(SYSCTL_MAX,
 							   limits[below(ARRAY_SIZE(limits))]));
 			count(SYSCTL, changed);

@@ -5,7 +5,6 @@
 #include "kselftest_harness.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,7 +40,7 @@ static void *make_long_call(void *argument)
 	for (int i = 0; i < LONG_CALL; i++)
 		batch[i] = *call->table;
 	__atomic_store_n(&call->began, true, __ATOMIC_RELEASE);
-	call->result = tables_call(PR_UNWIND_TABLES_UPDATE, batch, LONG_CALL, sizeof(*batch));
+	call->result = tables_call(PR_UNWIND_TABLES_REGISTER, batch, LONG_CALL, sizeof(*batch));
 	return NULL;
 }
 
@@ -87,22 +86,31 @@ TEST_F(prctl, overlapping_texts)
 					    self->layout.table, PAGE);
 	struct unwind_table first = page_of(&self->layout, 0), last = page_of(&self->layout, 3);
 
-	ASSERT_EQ(0, do_register(&middle));
+	/* What is registered last counts, and takes the others away whole. */
 	for (unsigned int i = 0; i < ARRAY_SIZE(overlaps); i++) {
 		struct unwind_table other = middle;
+		long others = tables_count();
 
+		ASSERT_EQ(0, do_register(&middle));
 		other.text_start += overlaps[i][0];
 		other.text_end += overlaps[i][1];
-		EXPECT_EQ(-EEXIST, do_register(&other)) TH_LOG("overlap %u", i);
+		other.table_end -= 1;
+		EXPECT_EQ(0, do_register(&other)) TH_LOG("overlap %u", i);
+		EXPECT_TRUE(registered(&other));
+		EXPECT_FALSE(registered(&middle)) TH_LOG("overlap %u", i);
+		EXPECT_EQ(others + 1, tables_count());
+		ASSERT_EQ(0, do_unregister(&other));
 	}
-	EXPECT_TRUE(registered(&middle));
 
-	/* Those next to it do not. */
+	/* Those next to it stay. */
+	EXPECT_EQ(0, do_register(&middle));
 	EXPECT_EQ(0, do_register(&first));
 	EXPECT_EQ(0, do_register(&last));
-	/* Over two of them. */
-	EXPECT_EQ(-EEXIST, do_register(&self->good));
 	EXPECT_TRUE(registered(&first) && registered(&middle) && registered(&last));
+	/* Over all of them. */
+	EXPECT_EQ(0, do_register(&self->good));
+	EXPECT_TRUE(registered(&self->good));
+	EXPECT_FALSE(registered(&first) || registered(&middle) || registered(&last));
 }
 
 TEST_F(prctl, text_not_executable)
@@ -124,7 +132,7 @@ TEST_F(prctl, text_not_executable)
 	text = page_of(&self->layout, 0);
 	EXPECT_EQ(0, do_register(&text));
 	ASSERT_EQ(0, munmap(self->layout.text + PAGE, PAGE));
-	EXPECT_EQ(-EACCES, do_update(&self->good));
+	EXPECT_EQ(-EACCES, do_register(&self->good));
 	text = page_of(&self->layout, 1);
 	EXPECT_EQ(-EACCES, do_register(&text));
 	/* At two mappings there is no hole. */
@@ -146,7 +154,9 @@ TEST_F(prctl, table_in_device_memory)
 	other = ranges(self->layout.text, PAGE, self->layout.table, PAGE);
 	EXPECT_EQ(0, do_register(&other));
 	other = ranges(self->layout.text, PAGE, device, PAGE);
-	EXPECT_EQ(-EACCES, do_update(&other));
+	EXPECT_EQ(-EACCES, do_register(&other));
+	other = ranges(self->layout.text, PAGE, self->layout.table, PAGE);
+	EXPECT_TRUE(registered(&other));
 }
 
 TEST_F(prctl, table_in_unreadable_memory)
@@ -167,9 +177,9 @@ TEST_F(prctl, table_in_unreadable_memory)
 	EXPECT_EQ(-EACCES, do_register(&other));
 	other = ranges(self->layout.text, PAGE, table, PAGE);
 	EXPECT_EQ(0, do_register(&other));
-	/* An update is checked like any other. */
+	/* One that is refused takes nothing away. */
 	other.table_end += PAGE;
-	EXPECT_EQ(-EACCES, do_update(&other));
+	EXPECT_EQ(-EACCES, do_register(&other));
 	other.table_end -= PAGE;
 	EXPECT_TRUE(registered(&other));
 }
@@ -181,7 +191,6 @@ TEST_F(prctl, unregister_unknown)
 	};
 
 	EXPECT_EQ(-ENOENT, do_unregister(&self->good));
-	EXPECT_EQ(-ENOENT, do_update(&self->good));
 	ASSERT_EQ(0, do_register(&self->good));
 	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++) {
 		struct unwind_table other = self->good;
@@ -189,12 +198,10 @@ TEST_F(prctl, unregister_unknown)
 		other.text_start += others[i][0];
 		other.text_end += others[i][1];
 		EXPECT_EQ(-ENOENT, do_unregister(&other)) TH_LOG("range %u", i);
-		EXPECT_EQ(-ENOENT, do_update(&other)) TH_LOG("range %u", i);
 	}
 	EXPECT_TRUE(registered(&self->good));
 	EXPECT_EQ(0, do_unregister(&self->good));
 	EXPECT_EQ(-ENOENT, do_unregister(&self->good));
-	EXPECT_EQ(-ENOENT, do_update(&self->good));
 }
 
 TEST_F(prctl, unregister_ignores_the_table)
@@ -208,7 +215,7 @@ TEST_F(prctl, unregister_ignores_the_table)
 	EXPECT_FALSE(registered(&self->good));
 }
 
-TEST_F(prctl, update_replaces_the_table)
+TEST_F(prctl, register_replaces_the_table)
 {
 	struct unwind_table other = self->good;
 	long count;
@@ -216,7 +223,7 @@ TEST_F(prctl, update_replaces_the_table)
 	ASSERT_EQ(0, do_register(&self->good));
 	count = tables_count();
 	other.table_start += PAGE;
-	EXPECT_EQ(0, do_update(&other));
+	EXPECT_EQ(0, do_register(&other));
 	EXPECT_TRUE(registered(&other));
 	EXPECT_FALSE(registered(&self->good));
 	EXPECT_EQ(count, tables_count());
@@ -238,8 +245,8 @@ TEST_F(prctl, limit_is_enforced)
 		SKIP(return, "cannot write " SYSCTL_MAX ": errno %d", -error);
 	results[0] = do_register(&pages[1]);
 	results[1] = do_register(&pages[2]);
-	/* To update is not to add. */
-	results[2] = do_update(&pages[1]);
+	/* To replace is not to add. */
+	results[2] = do_register(&pages[1]);
 	/* Below what there is: nothing is lost. */
 	error = sysctl_set(SYSCTL_MAX, 0);
 	low = tables_count();
@@ -277,41 +284,6 @@ TEST_F(prctl, killed_while_a_sysctl_is_set)
 	EXPECT_EQ(before, read_number(SYSCTL_MAX));
 }
 
-/* Give up a capability for good; returns 0 or a negative errno. */
-static int drop_capability(int capability)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(__NR_capget, &header, data))
-		return -errno;
-	data[capability / 32].effective &= ~(1U << capability % 32);
-	data[capability / 32].permitted &= ~(1U << capability % 32);
-	return syscall(__NR_capset, &header, data) ? -errno : 0;
-}
-
-TEST_F(prctl, sysctl_permissions)
-{
-	long before = read_number(SYSCTL_TABLES);
-	pid_t pid;
-
-	if (access(SYSCTL_TABLES, W_OK))
-		SKIP(return, "cannot write " SYSCTL_TABLES ": errno %d", errno);
-	/* As root, who owns both files, but without the capability. */
-	pid = fork();
-	if (!pid) {
-		char text[24];
-
-		EXPECT_EQ(0, drop_capability(CAP_SYS_ADMIN));
-		EXPECT_EQ(-EPERM, write_string(SYSCTL_TABLES, before ? "0" : "1"));
-		snprintf(text, sizeof(text), "%ld", read_number(SYSCTL_MAX));
-		EXPECT_EQ(0, write_string(SYSCTL_MAX, text));
-		_exit(0);
-	}
-	EXPECT_TRUE(ended_well(pid));
-	EXPECT_EQ(before, read_number(SYSCTL_TABLES));
-}
-
 TEST_F(prctl, default_limit)
 {
 	static struct unwind_table many[4096 + 1];
@@ -343,14 +315,13 @@ TEST_F(prctl, batch_stops_at_first_failure)
 	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_REGISTER, batch, PART_PAGES));
 	EXPECT_EQ(others + 2, tables_count());
 	EXPECT_TRUE(registered(&batch[0]) && registered(&batch[1]));
-	EXPECT_EQ(-EEXIST, batch_call(PR_UNWIND_TABLES_REGISTER, batch, PART_PAGES));
+	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_REGISTER, batch, PART_PAGES));
 	EXPECT_EQ(-EINVAL, batch_call(PR_UNWIND_TABLES_REGISTER, batch + 2, 2));
 
 	batch[2].flags = 0;
-	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_UPDATE, batch, PART_PAGES));
-	EXPECT_EQ(-ENOENT, batch_call(PR_UNWIND_TABLES_UPDATE, batch + 2, 2));
-	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_REGISTER, batch + 2, 2));
-	EXPECT_EQ(PART_PAGES, batch_call(PR_UNWIND_TABLES_UPDATE, batch, PART_PAGES));
+	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_UNREGISTER, batch, PART_PAGES));
+	EXPECT_EQ(-ENOENT, batch_call(PR_UNWIND_TABLES_UNREGISTER, batch, PART_PAGES));
+	EXPECT_EQ(PART_PAGES, batch_call(PR_UNWIND_TABLES_REGISTER, batch, PART_PAGES));
 
 	EXPECT_EQ(0, do_unregister(&batch[2]));
 	EXPECT_EQ(2, batch_call(PR_UNWIND_TABLES_UNREGISTER, batch, PART_PAGES));
@@ -360,9 +331,11 @@ TEST_F(prctl, batch_stops_at_first_failure)
 
 #define MANY	200
 
-TEST_F(prctl, enumerate_says_what_register_takes)
+/* So a program can be restored from its list. */
+TEST_F(prctl, the_list_says_what_register_takes)
 {
-	struct unwind_table made[MANY], seen[MANY], again[MANY + 1];
+	struct unwind_table made[MANY], again[MANY];
+	struct listed seen[MANY];
 	long others = tables_count();
 
 	if (others)
@@ -373,34 +346,20 @@ TEST_F(prctl, enumerate_says_what_register_takes)
 				 (char *)self->layout.table + i, 100 + i);
 	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_REGISTER, made, MANY));
 
-	/* However many are asked for, it says how many there are. */
-	memset(seen, 0xff, sizeof(seen));
-	EXPECT_EQ(MANY, tables_count());
-	EXPECT_EQ(MANY, tables_list(seen, MANY / 2));
-	EXPECT_EQ(-1UL, seen[MANY / 2].text_start);
 	ASSERT_EQ(MANY, tables_list(seen, MANY));
 	for (int i = 0; i < MANY; i++) {
-		EXPECT_TRUE(i == 0 || seen[i - 1].text_end <= seen[i].text_start);
-		EXPECT_EQ(UNWIND_TABLE_SFRAME, seen[i].format);
-		EXPECT_EQ(0, seen[i].flags);
-		EXPECT_EQ(UNWIND_TABLE_BY_PRCTL, seen[i].origin);
+		again[i] = seen[i].table;
+		EXPECT_TRUE(i == 0 || again[i - 1].text_end <= again[i].text_start);
+		EXPECT_EQ(TABLE_BY_PRCTL, seen[i].origin);
 		EXPECT_TRUE(registered(&made[i]));
 	}
 
-	/* What it has filled in has to be 0 for the others. */
-	memcpy(again, seen, sizeof(seen));
-	for (int i = 0; i < MANY; i++)
-		seen[i].origin = 0;
-	EXPECT_EQ(-EINVAL, batch_call(PR_UNWIND_TABLES_UNREGISTER, again, MANY));
-	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_UNREGISTER, seen, MANY));
+	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_UNREGISTER, again, MANY));
 	EXPECT_EQ(0, tables_count());
-	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_REGISTER, seen, MANY));
-	memset(again, 0xff, sizeof(again));
-	ASSERT_EQ(MANY, tables_list(again, MANY + 1));
+	ASSERT_EQ(MANY, batch_call(PR_UNWIND_TABLES_REGISTER, again, MANY));
+	ASSERT_EQ(MANY, tables_list(seen, MANY));
 	for (int i = 0; i < MANY; i++)
-		seen[i].origin = UNWIND_TABLE_BY_PRCTL;
-	EXPECT_EQ(0, memcmp(seen, again, sizeof(seen)));
-	EXPECT_EQ(-1UL, again[MANY].text_start);
+		EXPECT_EQ(0, memcmp(&seen[i].table, &again[i], sizeof(again[i])));
 }
 
 TEST_HARNESS_MAIN

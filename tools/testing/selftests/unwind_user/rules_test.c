@@ -11,7 +11,7 @@
 
 #define MANY_ROWS	3000
 /* All of them are below the budget of a stack. */
-#define MANY_FRAMES	20
+#define MANY_FRAMES	5
 
 /* The tests can fail: what no rule says does not happen. */
 TEST_F(synth, without_a_rule)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Deferred user stacks of samples in the vDSO, which has a table of its own.
+ * Deferred user stacks of samples in the vDSO, whose table the kernel finds as that of
+ * any library.
  *
  * Built twice, like chain_test.c: as a program with a table and without frame
  * pointers, and the other way round.
  */
 #include "nolibc.h"
 
+#include <asm/prctl.h>
 #include <linux/auxvec.h>
 #include <linux/elf.h>
 #include <linux/hw_breakpoint.h>
@@ -18,8 +20,9 @@
 #include "sysctl.h"
 #include "../vDSO/parse_vdso.h"
 
-/* What a program is told that is to be sampled and nothing else. */
+/* What a program is told that is to be sampled and nothing else: with a table, or without. */
 #define ANEW		"anew"
+#define ANEW_WITHOUT	"anew-without"
 
 /* The vDSO answers for the first, and makes a system call for the second. */
 #define FAST_CLOCK	1	/* CLOCK_MONOTONIC */
@@ -143,8 +146,8 @@ static int sample_entry(void)
 }
 
 /*
- * The same where no table may be used. The frame pointer is that of the caller,
- * so the caller is not seen; or it is none.
+ * Sample the first instruction where no table says anything about it. The frame pointer
+ * is that of the caller, so the caller is not seen; or it is none.
  */
 static int sample_entry_without(void)
 {
@@ -159,6 +162,22 @@ static int sample_entry_without(void)
 	expected.nr = 0;
 	if (BY_FRAME_POINTER)
 		expect(&expected, chain_call_return);
+	return judge(error, &chain, 1, &expected);
+}
+
+/* Sample the first instruction where a table says that nobody calls it. */
+static int sample_entry_outermost(void)
+{
+	static struct chain chain, expected;
+	const char *error = "cannot set a breakpoint";
+
+	if (!open_entry()) {
+		error = call_once(&chain, &expected);
+		sampler_close(&sampler);
+	}
+	if (!error && (chain.end != PERF_CALLCHAIN_END_COMPLETE || chain.guessed))
+		error = "another end";
+	expected.nr = 0;
 	return judge(error, &chain, 1, &expected);
 }
 
@@ -213,14 +232,37 @@ static int find_vdso(void)
 	ehdr = (const struct elf64_hdr *)vdso;
 	phdr = (const struct elf64_phdr *)(vdso + ehdr->e_phoff);
 	for (unsigned int i = 0; i < ehdr->e_phnum; i++) {
-		/* Of SFrame, if the assembler had it. */
-		if (phdr[i].p_type != PT_GNU_SFRAME &&
-		    (phdr[i].p_type != PT_GNU_EH_FRAME || table_size))
+		if (phdr[i].p_type != PT_GNU_EH_FRAME)
 			continue;
 		table = vdso + phdr[i].p_vaddr;
 		table_size = phdr[i].p_filesz;
 	}
 	return 0;
+}
+
+/* What /proc/PID/unwind_tables says of the vDSO, behind the address of its table. */
+static bool is_listed(const char *what)
+{
+	static char lines[64 * 1024];
+	int fd = open("/proc/self/unwind_tables", O_RDONLY);
+	size_t len = 0;
+	char text[32];
+	ssize_t got;
+	char *line;
+
+	if (fd < 0)
+		return false;
+	while ((got = read(fd, lines + len, sizeof(lines) - 1 - len)) > 0)
+		len += got;
+	close(fd);
+	lines[len] = '\0';
+	snprintf(text, sizeof(text), "%lx-%lx ", vdso, vdso + vdso_size);
+	line = strstr(lines, text);
+	if (!line)
+		return false;
+	len = strlen(what);
+	line = strchr(line, '\n');
+	return line && line - len >= lines && !memcmp(line - len, what, len);
 }
 
 /* What children do before they sample. Each returns whether it could. */
@@ -230,12 +272,13 @@ static bool do_nothing(void)
 	return true;
 }
 
+/* The kernel has found the table where the vDSO was first. */
 static bool move(void)
 {
 	void *to = mmap(NULL, vdso_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unsigned long offset = (unsigned long)to - vdso;
 
-	if (to == MAP_FAILED ||
+	if (to == MAP_FAILED || sample_entry() ||
 	    mremap((void *)vdso, vdso_size, vdso_size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
 		return false;
 	vdso += offset;
@@ -290,13 +333,13 @@ static bool register_other_table(void)
 		       sizeof(ranges)) == 1;
 }
 
-/* Other code where the vDSO was, which happens to be the same. */
+/* Other code where the vDSO was, and the kernel has found its table; the code is the same. */
 static bool replace(void)
 {
 	static unsigned char code[64 * 1024];
 	void *at = (void *)vdso;
 
-	if (vdso_size > sizeof(code))
+	if (vdso_size > sizeof(code) || sample_entry())
 		return false;
 	memcpy(code, at, vdso_size);
 	if (munmap(at, vdso_size) ||
@@ -305,6 +348,40 @@ static bool replace(void)
 		return false;
 	memcpy(at, code, vdso_size);
 	return true;
+}
+
+static bool unmap(const char *name)
+{
+	unsigned long size, start = find_mapping(name, &size);
+
+	return start && !munmap((void *)start, size);
+}
+
+/*
+ * The vDSO of 32-bit programs: of its code, one byte is a return in 64 bits, too. Returns 0
+ * or a negative errno.
+ */
+static int map_vdso32(void)
+{
+	long ret;
+
+	if (!unmap("[vdso]\n") || !unmap("[vvar]\n") || !unmap("[vvar_vclock]\n"))
+		return -ENOENT;
+	ret = syscall(__NR_arch_prctl, ARCH_MAP_VDSO_32, 0x10000000);
+	if (ret < 0)
+		return -errno;
+	vdso = find_mapping("[vdso]\n", &vdso_size);
+	if (!vdso)
+		return -ENOENT;
+	vdso_clock_gettime = memchr((void *)vdso, 0xc3, vdso_size);
+	return vdso_clock_gettime ? 0 : -ENOENT;
+}
+
+static int sample_vdso32(void)
+{
+	if (sample_entry_without())
+		return OTHER_STACK;
+	return is_listed(" none discovery absent:elf-class [vdso]") ? 0 : NOT_SAMPLED;
 }
 
 /* Do something in a child, and sample it. */
@@ -403,19 +480,45 @@ TEST_F(vdso, moved)
 	EXPECT_TRUE(child_is_right(move, sample_both));
 }
 
+/* A process changes its own stacks, and nobody else's. */
 TEST_F(vdso, copy_of_the_table_overwritten)
 {
-	EXPECT_TRUE(child_is_right(overwrite_table, sample_both));
+	EXPECT_TRUE(child_is_right(overwrite_table, sample_entry_without));
+	EXPECT_EQ(0, sample_both());
 }
 
 TEST_F(vdso, table_of_the_process_s_own)
 {
-	EXPECT_TRUE(child_is_right(register_other_table, sample_both));
+	EXPECT_TRUE(child_is_right(register_other_table, sample_entry_outermost));
+	EXPECT_EQ(0, sample_both());
 }
 
-TEST_F(vdso, other_code_in_its_place)
+TEST_F(vdso, unmapped_with_other_code_in_its_place)
 {
 	EXPECT_TRUE(child_is_right(replace, sample_entry_without));
+}
+
+TEST_F(vdso, of_32_bit_programs)
+{
+	int status = -1, error;
+	pid_t pid = fork();
+
+	if (!pid) {
+		error = map_vdso32();
+		_exit(error ? -error : -sample_vdso32() & 0xff);
+	}
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	if (WEXITSTATUS(status) == EINVAL)
+		SKIP(return, "no CONFIG_CHECKPOINT_RESTORE");
+	EXPECT_EQ(0, WEXITSTATUS(status));
+}
+
+TEST_F(vdso, is_listed)
+{
+	EXPECT_EQ(0, sample_entry());
+	EXPECT_TRUE(is_listed(" eh_frame discovery good [vdso]"));
 }
 
 TEST_F(vdso, tables_are_switched_off)
@@ -430,31 +533,46 @@ TEST_F(vdso, tables_are_switched_off)
 	EXPECT_EQ(0, sample_entry());
 }
 
-/* The program anew, which has no registry, for nothing is looked for. */
-static bool start_anew(void)
+/* The program anew, of which the kernel has looked for nothing yet. */
+static bool start_anew(char *how)
 {
-	char *const argv[] = { "vdso_test", ANEW, NULL }, *const envp[] = { NULL };
+	char *const argv[] = { "vdso_test", how, NULL }, *const envp[] = { NULL };
 
 	return !execve("/proc/self/exe", argv, envp);
 }
 
-TEST_F(vdso, of_a_program_for_which_nothing_is_looked_for)
+static bool start_with(void)
 {
-	int error = sysctl_set(SYSCTL_TABLES, 5);
+	return start_anew(ANEW);
+}
+
+static bool start_without(void)
+{
+	return start_anew(ANEW_WITHOUT);
+}
+
+TEST_F(vdso, first_stack_of_a_program)
+{
+	EXPECT_TRUE(child_is_right(start_with, sample_both));
+}
+
+TEST_F(vdso, not_looked_for)
+{
+	int error = sysctl_set(SYSCTL_TABLES, 1);
 
 	if (error == -EACCES)
 		SKIP(return, "cannot write " SYSCTL_TABLES);
 	ASSERT_EQ(0, error);
-	EXPECT_TRUE(child_is_right(start_anew, sample_both));
+	EXPECT_TRUE(child_is_right(start_without, sample_entry_without));
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], ANEW)) {
+	if (argc > 1 && (!strcmp(argv[1], ANEW) || !strcmp(argv[1], ANEW_WITHOUT))) {
 		if (find_vdso())
 			return NOT_SAMPLED;
 		find_clock();
-		return sample_both();
+		return strcmp(argv[1], ANEW) ? sample_entry_without() : sample_both();
 	}
 	return test_harness_run(argc, argv);
 }

@@ -14,7 +14,6 @@
 
 #include "tables.h"
 #include "example.h"
-#include "forget.h"
 
 FIXTURE(verdict) {
 	struct layout layout, other;
@@ -43,7 +42,7 @@ FIXTURE_SETUP(verdict)
 FIXTURE_TEARDOWN(verdict)
 {
 	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, self->other.text));
-	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&self->other.good).state);
+	EXPECT_EQ(TABLE_GOOD, tables_find(&self->other.good).state);
 }
 
 #define EXPECT_WALK(expected, text) \
@@ -66,9 +65,9 @@ TEST_F(verdict, the_table_is_what_is_used)
 TEST_F(verdict, good)
 {
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+	EXPECT_STATE(TABLE_UNCHECKED);
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_GOOD);
+	EXPECT_STATE(TABLE_GOOD);
 }
 
 /* How the table is described in /proc; NULL if it is not there. */
@@ -92,7 +91,7 @@ TEST_F(verdict, same_as_proc)
 	ASSERT_NE(NULL, line);
 	EXPECT_STREQ("good", line->state);
 
-	ASSERT_EQ(0, do_update(&self->good));
+	ASSERT_EQ(0, do_register(&self->good));
 	self->layout.table->version = 2;
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
 	line = own_line(&self->good);
@@ -104,21 +103,21 @@ TEST_F(verdict, a_malformed_header)
 {
 	self->layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+	EXPECT_STATE(TABLE_UNCHECKED);
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_STATE(TABLE_DISABLED);
 
 	/* It is not looked at again. */
 	self->layout.table->version = 3;
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_STATE(TABLE_DISABLED);
 
 	/* Until it is registered again. */
 	ASSERT_EQ(0, do_unregister(&self->good));
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+	EXPECT_STATE(TABLE_UNCHECKED);
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_GOOD);
+	EXPECT_STATE(TABLE_GOOD);
 }
 
 TEST_F(verdict, a_malformed_row)
@@ -128,21 +127,18 @@ TEST_F(verdict, a_malformed_row)
 
 	ASSERT_EQ(0, do_register(&self->good));
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_GOOD);
+	EXPECT_STATE(TABLE_GOOD);
 	self->layout.table->row_info = 0x63;	/* words of an unknown width */
-	/* What the row has said before is remembered. */
-	EXPECT_WALK(LEAF_FOUND, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_GOOD);
-	ASSERT_TRUE(forget_rules());
+	/* The rule of a leaf alone is not remembered. */
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_STATE(TABLE_DISABLED);
 	snprintf(state, sizeof(state), "disabled:word-width@0x%zx", ROW_INFO_OFFSET);
 	line = own_line(&self->good);
 	ASSERT_NE(NULL, line);
 	EXPECT_STREQ(state, line->state);
 }
 
-TEST_F(verdict, update_resets_verdict)
+TEST_F(verdict, register_resets_verdict)
 {
 	struct unwind_table second = self->good;
 	struct hand_table *table = (void *)((char *)self->layout.table + PAGE);
@@ -150,19 +146,19 @@ TEST_F(verdict, update_resets_verdict)
 	self->layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&self->good));
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_STATE(TABLE_DISABLED);
 
 	/* Another table, and another answer. */
 	*table = table_outermost(table, self->layout.text);
 	second.table_start += PAGE;
-	ASSERT_EQ(0, do_update(&second));
-	EXPECT_EQ(UNWIND_TABLE_UNCHECKED, tables_find(&second).state);
+	ASSERT_EQ(0, do_register(&second));
+	EXPECT_EQ(TABLE_UNCHECKED, tables_find(&second).state);
 	EXPECT_WALK(LEAF_OUTERMOST, self->layout.text);
-	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&second).state);
+	EXPECT_EQ(TABLE_GOOD, tables_find(&second).state);
 
 	/* The same one again, which is repaired. */
 	self->layout.table->version = 3;
-	ASSERT_EQ(0, do_update(&self->good));
+	ASSERT_EQ(0, do_register(&self->good));
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 }
 
@@ -181,11 +177,11 @@ TEST_F(verdict, two_texts_with_one_table)
 	EXPECT_WALK(LEAF_FOUND, self->layout.text + 2 * PAGE);
 	EXPECT_WALK(LEAF_LOST, self->layout.text + PAGE);
 
-	ASSERT_EQ(0, do_update(&second));
+	ASSERT_EQ(0, do_register(&second));
 	self->layout.table->magic = 0;
 	EXPECT_WALK(LEAF_LOST, self->layout.text + 2 * PAGE);
-	EXPECT_EQ(UNWIND_TABLE_DISABLED, tables_find(&second).state);
-	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&first).state);
+	EXPECT_EQ(TABLE_DISABLED, tables_find(&second).state);
+	EXPECT_EQ(TABLE_GOOD, tables_find(&first).state);
 }
 
 /* The last function of a table that stands before an address need not be around it. */
@@ -204,48 +200,50 @@ TEST_F(verdict, a_second_text_before_its_first_function)
 	ASSERT_EQ(0, do_register(&second));
 	/* There is a leaf at the start of this text, too, of which the table does not know. */
 	EXPECT_WALK(LEAF_LOST, text);
-	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&second).state);
+	EXPECT_EQ(TABLE_GOOD, tables_find(&second).state);
 	EXPECT_WALK(LEAF_FOUND, text + 64);
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 	EXPECT_WALK(LEAF_LOST, text);
-	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&second).state);
+	EXPECT_EQ(TABLE_GOOD, tables_find(&second).state);
 }
 
-TEST_F(verdict, a_child_judges_for_itself)
+TEST_F(verdict, a_child_goes_on_from_there)
 {
 	pid_t pid;
 
 	self->layout.table->version = 2;
 	ASSERT_EQ(0, do_register(&self->good));
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_STATE(TABLE_DISABLED);
 	pid = fork();
 	if (!pid) {
 		ASSERT_EQ(0, sampler_open(&self->sampler));
-		EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
-		EXPECT_EQ(UNWIND_TABLE_UNCHECKED, tables_find(&self->other.good).state);
-		/* Its copy of the table is good. */
+		EXPECT_STATE(TABLE_DISABLED);
+		EXPECT_EQ(TABLE_GOOD, tables_find(&self->other.good).state);
+		/* Its copy of the table is good, but that is not looked at before it is told. */
 		self->layout.table->version = 3;
+		EXPECT_WALK(LEAF_LOST, self->layout.text);
+		ASSERT_EQ(0, do_register(&self->good));
 		EXPECT_WALK(LEAF_FOUND, self->layout.text);
-		EXPECT_STATE(UNWIND_TABLE_GOOD);
+		EXPECT_STATE(TABLE_GOOD);
 		_exit(0);
 	}
 	EXPECT_TRUE(ended_well(pid));
-	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_STATE(TABLE_DISABLED);
 
 	/* Nor is what the child found out the parent's. */
-	ASSERT_EQ(0, do_update(&self->good));
+	ASSERT_EQ(0, do_register(&self->good));
 	self->layout.table->version = 3;
 	pid = fork();
 	if (!pid) {
 		ASSERT_EQ(0, sampler_open(&self->sampler));
 		self->layout.table->version = 2;
 		EXPECT_WALK(LEAF_LOST, self->layout.text);
-		EXPECT_STATE(UNWIND_TABLE_DISABLED);
+		EXPECT_STATE(TABLE_DISABLED);
 		_exit(0);
 	}
 	EXPECT_TRUE(ended_well(pid));
-	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+	EXPECT_STATE(TABLE_UNCHECKED);
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 }
 
@@ -271,33 +269,33 @@ TEST_F(verdict, changes_after_a_fork_leave_it)
 		EXPECT_WALK(LEAF_LOST, self->layout.text);
 		EXPECT_EQ(0, read(go[0], &byte, 1));
 		/* The parent has changed something; that is nothing to the child. */
-		EXPECT_STATE(UNWIND_TABLE_DISABLED);
+		EXPECT_STATE(TABLE_DISABLED);
 		EXPECT_FALSE(registered(&third));
 		ASSERT_EQ(0, do_register(&third));
-		EXPECT_STATE(UNWIND_TABLE_DISABLED);
-		EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&self->other.good).state);
+		EXPECT_STATE(TABLE_DISABLED);
+		EXPECT_EQ(TABLE_GOOD, tables_find(&self->other.good).state);
 		EXPECT_WALK(LEAF_LOST, self->layout.text);
-		ASSERT_EQ(0, do_update(&self->good));
-		EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+		ASSERT_EQ(0, do_register(&self->good));
+		EXPECT_STATE(TABLE_UNCHECKED);
 		self->layout.table->version = 3;
 		EXPECT_WALK(LEAF_FOUND, self->layout.text);
-		EXPECT_STATE(UNWIND_TABLE_GOOD);
+		EXPECT_STATE(TABLE_GOOD);
 		_exit(0);
 	}
 	close(go[0]);
 	ASSERT_EQ(0, do_register(&third));
-	EXPECT_STATE(UNWIND_TABLE_DISABLED);
-	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&self->other.good).state);
+	EXPECT_STATE(TABLE_DISABLED);
+	EXPECT_EQ(TABLE_GOOD, tables_find(&self->other.good).state);
 	ASSERT_EQ(0, do_unregister(&third));
 	close(go[1]);
 	EXPECT_TRUE(ended_well(pid));
-	EXPECT_STATE(UNWIND_TABLE_DISABLED);
+	EXPECT_STATE(TABLE_DISABLED);
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
 
 	/* What is registered again is not known. */
 	ASSERT_EQ(0, do_unregister(&self->good));
 	ASSERT_EQ(0, do_register(&self->good));
-	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+	EXPECT_STATE(TABLE_UNCHECKED);
 }
 
 TEST_F(verdict, unreadable_table)
@@ -308,16 +306,14 @@ TEST_F(verdict, unreadable_table)
 	ASSERT_EQ(0, do_register(&self->good));
 	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_NONE));
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_UNCHECKED);
+	EXPECT_STATE(TABLE_UNCHECKED);
 	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_READ | PROT_WRITE));
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 
 	/* What is behind it, later. */
 	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_NONE));
-	EXPECT_WALK(LEAF_FOUND, self->layout.text);
-	ASSERT_TRUE(forget_rules());
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
-	EXPECT_STATE(UNWIND_TABLE_GOOD);
+	EXPECT_STATE(TABLE_GOOD);
 	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_READ | PROT_WRITE));
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 }
@@ -339,10 +335,8 @@ TEST_F(verdict, truncated_file)
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 
 	ASSERT_EQ(0, ftruncate(fd, 0));
-	EXPECT_WALK(LEAF_FOUND, self->layout.text);
-	ASSERT_TRUE(forget_rules());
 	EXPECT_WALK(LEAF_LOST, self->layout.text);
-	EXPECT_EQ(UNWIND_TABLE_GOOD, tables_find(&other).state);
+	EXPECT_EQ(TABLE_GOOD, tables_find(&other).state);
 	ASSERT_EQ(sizeof(table), pwrite(fd, &table, sizeof(table), 0));
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);
 }
@@ -401,7 +395,7 @@ TEST_F(verdict, other_code_at_the_same_address)
 TEST_F(verdict, sysctl_off)
 {
 	enum leaf_stack off;
-	struct unwind_table found;
+	struct listed found;
 	int unregister, again, error;
 
 	ASSERT_EQ(0, do_register(&self->good));
@@ -416,7 +410,7 @@ TEST_F(verdict, sysctl_off)
 	sysctl_restore();
 
 	EXPECT_EQ(LEAF_LOST, off);
-	EXPECT_EQ(UNWIND_TABLE_UNCHECKED, found.state);
+	EXPECT_EQ(TABLE_UNCHECKED, found.state);
 	EXPECT_EQ(0, unregister);
 	EXPECT_EQ(0, again);
 	EXPECT_WALK(LEAF_FOUND, self->layout.text);

@@ -57,7 +57,7 @@ impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.0 {
             sys::EACCES => "some of the memory is not mapped as it must be",
-            sys::EEXIST => "there is such a thing already",
+            sys::EEXIST => "the function overlaps another one",
             sys::EINVAL => "the arguments are wrong",
             sys::ENOENT => "there is no such thing",
             sys::ENOMEM => "there is no memory",
@@ -203,8 +203,7 @@ impl Region {
     ///
     /// # Errors
     ///
-    /// If it is not, or some of it is registered by others, or there is no memory. Then nothing
-    /// has changed.
+    /// If it is not, or there is no memory. Then nothing has changed.
     pub fn publish(&mut self) -> Result<(), Error> {
         // SAFETY: The region is open.
         Error::check(unsafe { sys::unwind_jit_publish(self.raw()) } as isize).map(drop)
@@ -241,14 +240,14 @@ pub fn eh_frame_index(index: &mut [u8], eh_frame: &[u8]) -> Result<usize, Error>
 
 /// Tells the kernel that the code at these addresses is described by an `.eh_frame`.
 ///
-/// Its records and their index, which is at address `index`, are in the range `table`. This holds
-/// until [`unregister_eh_frame`], or until some of that memory is unmapped; which is why this takes
-/// addresses, not what is borrowed.
+/// Its records and their index, which is at address `index`, are in the range `table`. This removes
+/// each registration that overlaps the code, but for a [`Region`] of exactly this code. It holds
+/// until [`unregister_eh_frame`], or until some of the code is unmapped; which is why this takes
+/// addresses, not what is borrowed. Unregister before the table is unmapped.
 ///
 /// # Errors
 ///
-/// If the memory is not mapped as it must be, the kernel does not read this format, or the code is
-/// registered already.
+/// If the memory is not mapped as it must be, or the kernel does not read this format.
 pub fn register_eh_frame(
     code: Range<usize>,
     table: Range<usize>,

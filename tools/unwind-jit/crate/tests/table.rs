@@ -323,17 +323,46 @@ fn a_registration_that_was_lost_comes_again() {
     assert_eq!(checked.add(CODE + 16, 16, &rows()), Known::Now);
     checked.publish();
     checked.check();
-    // Somebody else's is not taken.
-    let mut other = Region::open(CODE..CODE + 64, Direction::Up).unwrap();
-    assert_eq!(
-        other.add(CODE..CODE + 1, &[Row::sp(0, 8)]),
-        Ok(Known::AfterPublish)
-    );
-    assert_eq!(other.publish().map_err(Error::errno), Err(libc::EEXIST));
-    drop(other);
-    checked.check();
     drop(checked);
     assert_eq!(registered(CODE), None);
+}
+
+#[test]
+fn the_last_one_that_is_published_replaces_others() {
+    let mut checked = region(Direction::Up, 4);
+    let mut other = Checked::new(CODE + 32..CODE + 128, Direction::Up);
+
+    checked.add_now(CODE, 16, &rows());
+    other.add_now(CODE + 96, 16, &rows());
+    other.check();
+    assert_eq!(registered(CODE), None);
+    assert_eq!(checked.add(CODE + 16, 16, &rows()), Known::Now);
+    checked.publish();
+    checked.check();
+    assert_eq!(registered(CODE + 32), None);
+    // Its registration is not the other's.
+    drop(other);
+    checked.check();
+}
+
+#[test]
+fn an_eh_frame_of_exactly_the_code_stays() {
+    let mut checked = region(Direction::Up, 4);
+    let formats =
+        || common::KERNEL.with_borrow(|kernel| kernel.entries.iter().map(|e| e.format).collect());
+    let code = checked.code.clone();
+
+    unwind_jit::register_eh_frame(code.clone(), 0..64, 32).unwrap();
+    checked.add_now(CODE, 16, &rows());
+    let both: Vec<u32> = formats();
+    assert_eq!(both, [2, 1]);
+    // Of less code: it replaces both.
+    unwind_jit::register_eh_frame(CODE..CODE + 16, 0..64, 32).unwrap();
+    assert_eq!(formats(), [2]);
+    let gone = unwind_jit::unregister_eh_frame(code).map_err(Error::errno);
+    assert_eq!(gone, Err(libc::ENOENT));
+    unwind_jit::unregister_eh_frame(CODE..CODE + 16).unwrap();
+    assert_eq!(formats(), []);
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub fn check<A: Arch>(elf: &Elf<'_>, report: &mut Report, cfi: &Cfi<'_, A>) -> O
             return None;
         }
     };
-    if table.header.functions() == 0 {
+    if table.header.count == 0 {
         judgement.end(Verdict::NoIndex, without_entries(cfi));
         return None;
     }
@@ -71,7 +71,7 @@ pub fn check<A: Arch>(elf: &Elf<'_>, report: &mut Report, cfi: &Cfi<'_, A>) -> O
             segment_bytes: segment.len,
             table_address: table.base,
             table_bytes: table.len.into(),
-            entries: table.header.functions().into(),
+            entries: table.header.count.into(),
             ..Default::default()
         },
         readers: report::Readers::default(),

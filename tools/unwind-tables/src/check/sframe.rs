@@ -280,7 +280,7 @@ impl<A: Arch> Check<'_, '_, A> {
     }
 
     fn finish(self, errors_before: u64) -> (Vec<Function>, Spans) {
-        let functions = self.table.header.functions() as usize;
+        let functions = self.table.header.functions as usize;
         if self.rows_left == 0 || self.places_left == 0 || functions > FUNCTIONS {
             let text = "there is more to check than any real file has: not all was checked".into();
             self.report
@@ -351,7 +351,7 @@ fn find<'a, A: Arch>(elf: &Elf<'a>, report: &mut Report) -> Option<(Table<'a, A>
                 address: segment.address,
                 file_offset,
                 segment_bytes: segment.file_size,
-                bytes: table.header.table_len(),
+                bytes: table.len(),
                 ..Default::default()
             };
             segment_problems(elf, report, &numbers);

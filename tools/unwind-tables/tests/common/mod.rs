@@ -22,7 +22,6 @@ pub struct Arch {
     machine: u16,
     abi: u8,
     fixed_ra: i8,
-    big: bool,
     /// DWARF numbers of the return address's column and the stack pointer.
     ra: u8,
     sp: u8,
@@ -35,7 +34,6 @@ pub const X86_64: Arch = Arch {
     machine: 62,
     abi: 3,
     fixed_ra: -8,
-    big: false,
     ra: 16,
     sp: 7,
     cfa: 8,
@@ -45,30 +43,15 @@ pub const AARCH64: Arch = Arch {
     machine: 183,
     abi: 2,
     fixed_ra: 0,
-    big: false,
     ra: 30,
     sp: 31,
     cfa: 0,
 };
-pub const S390X: Arch = Arch {
-    name: "s390x",
-    machine: 22,
-    abi: 4,
-    fixed_ra: 0,
-    big: true,
-    ra: 14,
-    sp: 15,
-    cfa: 160,
-};
-
 impl Arch {
     fn number<const N: usize>(&self, value: u64) -> [u8; N] {
         let mut bytes = [0; N];
 
         bytes.copy_from_slice(&value.to_le_bytes()[..N]);
-        if self.big {
-            bytes.reverse();
-        }
         bytes
     }
 
@@ -171,10 +154,7 @@ pub fn eh_frame_of(arch: Arch, functions: &[(u64, u32, &[u8])]) -> Vec<u8> {
 /// The index of an `.eh_frame`, with an entry for each FDE in the order that they have there.
 pub fn index(arch: Arch, eh_frame: &[u8]) -> Vec<u8> {
     let number = |at: usize| {
-        let mut bytes: [u8; 4] = eh_frame[at..at + 4].try_into().expect("four bytes");
-        if arch.big {
-            bytes.reverse();
-        }
+        let bytes: [u8; 4] = eh_frame[at..at + 4].try_into().expect("four bytes");
         u32::from_le_bytes(bytes)
     };
     let mut entries = Vec::new();
@@ -246,7 +226,7 @@ pub fn segments(arch: Arch, table: &[u8], eh_frame: &[u8]) -> Vec<Segment> {
 
 /// An ELF file with the program headers given.
 pub fn elf_of(arch: Arch, segments: &[Segment], table: &[u8], eh_frame: &[u8]) -> Vec<u8> {
-    let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1 + u8::from(arch.big), 1];
+    let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1];
 
     file.resize(16, 0);
     file.extend(arch.u16(2));

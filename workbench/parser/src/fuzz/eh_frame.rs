@@ -5,10 +5,10 @@
 use super::input::{Input, Target};
 use crate::check;
 use crate::memory::Memory;
-use crate::parse::eh_frame::{Abi, Header};
-use crate::parse::{Budget, Error, Rule, sframe};
+use crate::parse::eh_frame::Abi;
+use crate::parse::{Error, Rule, sframe};
 
-/// The largest budget. A lookup in a table that repeats its bytes takes all of any budget.
+/// The most units. A lookup in a table that repeats its bytes takes all of any number.
 const MOST: u32 = 27 * 1024;
 
 /// The script of the reads, and the place of the index.
@@ -31,30 +31,7 @@ impl Lookup<'_> {
         let memory = Memory::scripted(input.table, input.len, input.repeats, self.script);
         // The frame pointer, or another register in its place.
         let tracked = [A::FP, 3, 12][(pc % 3) as usize];
-        let (lookup, header) =
-            check::eh_frame::<A>(&memory, self.place.into(), base, pc, tracked, units);
-
-        if let Ok(header) = header {
-            look_on(input, &memory, &header);
-        }
-        lookup.result
-    }
-}
-
-/// Looks other addresses up, with the CIE of the first lookup. The CIE may have changed since.
-fn look_on<A: Abi>(input: &Input<'_>, memory: &Memory<'_>, header: &Header<A>) {
-    let mut known = None;
-
-    for offset in [0, 1, 16] {
-        let mut budget = Budget::new(input.units);
-        let pc = input.pc.wrapping_add(offset);
-
-        if memory.faulted() {
-            break;
-        }
-        if let Ok(rule) = header.rule_with(&mut known, memory, input.base, pc, &mut budget) {
-            check::rule::<A>(rule, A::LINK_REGISTER);
-        }
+        check::eh_frame::<A>(&memory, self.place.into(), base, pc, tracked, units).result
     }
 }
 

@@ -11,7 +11,7 @@ fn target(architecture: u8) -> Target {
     match architecture {
         0 => Target::AMD64,
         1 => Target { machine: 183, page_size: 0x1_0000 },
-        _ => Target { machine: 22, page_size: 4096 },
+        _ => Target { machine: 243, page_size: 4096 },
     }
 }
 

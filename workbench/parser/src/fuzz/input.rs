@@ -3,10 +3,10 @@
 //! The meaning of an input's bytes.
 
 use crate::memory::Memory;
-use crate::parse::{AArch64, Amd64, S390x, eh_frame, sframe};
+use crate::parse::{AArch64, Amd64, eh_frame, sframe};
 
-/// A budget that is enough for any lookup.
-pub(crate) const ENOUGH: u32 = 1_000_000;
+/// Units that are enough for any lookup.
+pub(crate) const ENOUGH: u32 = 10_000_000;
 
 /// A table, and the lookup in it.
 ///
@@ -14,7 +14,7 @@ pub(crate) const ENOUGH: u32 = 1_000_000;
 ///
 /// ```text
 ///   1 byte    bits 0-1: architecture; bit 7: the table repeats itself
-///   1 byte    units of the budget, or 0 for enough
+///   1 byte    units that the lookup may cost, in 16, or 0 for enough
 ///   8 bytes   address of the table
 ///   8 bytes   address to look up, relative to the table's
 ///   8 bytes   length of the table, relative to the number of its bytes
@@ -51,7 +51,7 @@ impl<'a> Input<'a> {
         Some(Self {
             architecture: first & 3,
             repeats: first & 0x80 != 0,
-            units: if units == 0 { ENOUGH } else { units.into() },
+            units: if units == 0 { ENOUGH } else { 16 * u32::from(units) },
             base,
             pc: base.wrapping_add_signed(i64::from_le_bytes(*pc)),
             len: (table.len() as u64).saturating_add_signed(i64::from_le_bytes(*longer)),
@@ -91,8 +91,7 @@ impl<'a> Input<'a> {
     pub(crate) fn run(&self, target: &impl Target) {
         match self.architecture {
             0 => target.run::<Amd64>(self),
-            1 => target.run::<AArch64>(self),
-            _ => target.run::<S390x>(self),
+            _ => target.run::<AArch64>(self),
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::check;
 use crate::listing::{self, Function};
 use crate::memory::Memory;
 use crate::parse::sframe::{Abi, Header};
-use crate::parse::{Budget, Error, Rule, eh_frame};
+use crate::parse::{Error, Rule, eh_frame};
 
-/// The budget of a listing. A table whose listing costs more is not compared.
-const UNITS: u32 = 2000;
+/// The cost of a listing. A table whose listing costs more is not compared.
+const UNITS: u32 = 20_000;
 /// The number of functions before the last one at the same start that a search looks at.
 const EQUALS: usize = 8;
 
@@ -20,15 +20,12 @@ fn listed<A: Abi>(
     memory: &Memory<'_>,
     base: u64,
     nth: u32,
-    budget: &mut Budget,
 ) -> Option<Function> {
-    let units = budget.left();
-    let function = listing::function(header, memory, base, nth, budget).ok()?;
+    let function = listing::function(header, memory, base, nth).ok()?;
     let rows = &function.rows;
     let limit = function.block.map_or(function.size, u32::from);
 
     assert!(function.start.checked_add(function.size.into()).is_some());
-    assert!((units - budget.left()) as usize > rows.len(), "not paid for");
     assert!(rows.is_sorted_by_key(|row| row.start));
     assert!(rows.iter().all(|row| row.start <= limit));
     Some(function)
@@ -65,12 +62,9 @@ impl Function {
 
 /// Lists a table, unless a part of it is malformed or it is not sorted.
 fn list<A: Abi>(header: &Header<A>, memory: &Memory<'_>, base: u64) -> Option<Vec<Function>> {
-    let mut budget = Budget::new(UNITS);
-    let behind = header.function(memory, base, header.functions(), &mut budget);
-    assert!(matches!(behind, Err(Error::NotFound)), "one too many");
-
+    memory.allow(UNITS);
     let listed: Option<Vec<_>> =
-        (0..header.functions()).map(|nth| listed(header, memory, base, nth, &mut budget)).collect();
+        (0..header.functions).map(|nth| listed(header, memory, base, nth)).collect();
 
     listed.filter(|all| all.is_sorted_by_key(|function| function.start))
 }
@@ -132,9 +126,9 @@ impl Target for Mutate {
 
         // Other functions of the table may be malformed.
         let distance = input.pc.wrapping_sub(input.base) & 0xff;
-        let mut budget = Budget::new(UNITS);
-        for nth in (0..header.functions()).take(16) {
-            let Ok(function) = header.function(&memory, input.base, nth, &mut budget) else {
+        memory.allow(UNITS);
+        for nth in (0..header.functions).take(16) {
+            let Ok(function) = listing::function(&header, &memory, input.base, nth) else {
                 break;
             };
             for pc in [function.start, function.start.wrapping_add(distance)] {

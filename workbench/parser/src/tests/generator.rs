@@ -204,9 +204,8 @@ pub(super) fn preamble(arch: Arch, flags: u8, aux_len: u8) -> Vec<u8> {
     let (id, fixed_ra) = match arch {
         Arch::Amd64 => (3, 0xf8),
         Arch::AArch64 => (2, 0),
-        Arch::S390x => (4, 0),
     };
-    let mut bytes = to_bytes(arch, 0xdee2, 2);
+    let mut bytes = to_bytes(0xdee2, 2);
 
     bytes.extend([3, flags, id, 0, fixed_ra, aux_len]);
     bytes
@@ -237,13 +236,13 @@ impl Planned {
         let signal = u8::from(self.signal) << 7;
         let key = u8::from(self.key_b && arch == Arch::AArch64) << 5;
         let repeats = u8::from(self.block.is_some()) << 4;
-        let mut bytes = to_bytes(arch, rows.len() as u64, 2);
+        let mut bytes = to_bytes(rows.len() as u64, 2);
 
         bytes.push((self.width / 2) | repeats | key | signal);
         bytes.push(self.flexible.into());
         bytes.push(self.block.unwrap_or(0));
         for (start, row) in rows {
-            bytes.extend(to_bytes(arch, start.into(), self.width));
+            bytes.extend(to_bytes(start.into(), self.width));
             bytes.extend(row.rule.write(arch, self.flexible, row.width));
         }
         bytes
@@ -347,9 +346,9 @@ impl Plan {
         for ((start, planned), place) in starts.iter().zip(&self.functions).zip(places) {
             let field = if self.pc_relative { index_at + index.len() } else { 0 };
             let offset = (text + start).wrapping_sub(base + field as u64);
-            index.extend(to_bytes(self.arch, offset, 8));
-            index.extend(to_bytes(self.arch, planned.size.into(), 4));
-            index.extend(to_bytes(self.arch, place.into(), 4));
+            index.extend(to_bytes(offset, 8));
+            index.extend(to_bytes(planned.size.into(), 4));
+            index.extend(to_bytes(place.into(), 4));
         }
 
         let flags = 1 | u8::from(self.pc_relative) << 2;
@@ -362,7 +361,7 @@ impl Plan {
             index_at - header_len,
             rows_at - header_len,
         ] {
-            bytes.extend(to_bytes(self.arch, number as u64, 4));
+            bytes.extend(to_bytes(number as u64, 4));
         }
         let parts =
             if self.rows_first { [&rows, between, &index] } else { [&index, between, &rows] };

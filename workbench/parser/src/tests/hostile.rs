@@ -144,14 +144,14 @@ proptest! {
         let mut table = preamble(arch, 1 | u8::from(pc_relative) << 2, 0);
 
         for number in [functions, 0, (rest.len() as u64).saturating_sub(rows), 0, rows] {
-            table.extend(to_bytes(arch, number, 4));
+            table.extend(to_bytes(number, 4));
         }
         if tame {
             // All functions start at the base, and their rows are near the first ones.
             for entry in rest.chunks_exact_mut(16).take(functions as usize) {
                 let near = u64::from(entry[12]);
                 entry[..8].fill(0);
-                entry[12..].copy_from_slice(&to_bytes(arch, near, 4));
+                entry[12..].copy_from_slice(&to_bytes(near, 4));
             }
         }
         table.extend(rest);

@@ -22,28 +22,22 @@ pub(super) struct Table {
     pub(super) functions: Vec<Function>,
 }
 
-/// Bytes, and the byte order of numbers in them.
+/// Bytes, in which numbers have their least significant byte first.
 #[derive(Clone, Copy)]
-struct Bytes<'a> {
-    bytes: &'a [u8],
-    big_endian: bool,
-}
+struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
     /// The unsigned number of `width` bytes at `at`.
     fn number(self, at: u64, width: u64) -> Option<u64> {
         let at = usize::try_from(at).ok()?;
-        let bytes = self.bytes.get(at..)?.get(..width as usize)?.iter();
-        let join = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+        let bytes = self.0.get(at..)?.get(..width as usize)?.iter();
 
-        Some(if self.big_endian { bytes.fold(0, join) } else { bytes.rev().fold(0, join) })
+        Some(bytes.rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
     fn part(self, start: u64, end: u64) -> Option<Self> {
         let range = usize::try_from(start).ok()?..usize::try_from(end).ok()?;
-        let bytes = self.bytes.get(range)?;
-
-        Some(Self { bytes, ..self })
+        self.0.get(range).map(Self)
     }
 }
 
@@ -65,14 +59,6 @@ impl Word {
     fn offset(self) -> Option<i32> {
         i32::try_from(self.signed()).ok()
     }
-
-    fn cfa_offset(self, arch: Arch) -> Option<i32> {
-        i32::try_from(match arch {
-            Arch::S390x => self.signed() * 8 + 160,
-            _ => self.signed(),
-        })
-        .ok()
-    }
 }
 
 /// The number of bytes that a code means.
@@ -83,11 +69,9 @@ fn width(code: u64) -> Option<u64> {
 /// The register of a DWARF number.
 fn register(arch: Arch, number: u64) -> Option<Register> {
     Some(match (arch, number) {
-        (Arch::Amd64, 7) | (Arch::AArch64, 31) | (Arch::S390x, 15) => Register::Sp,
-        (Arch::Amd64, 6) | (Arch::AArch64, 29) | (Arch::S390x, 11) => Register::Fp,
-        (Arch::Amd64, 0..16) | (Arch::AArch64 | Arch::S390x, 0..32) => {
-            Register::Other(number as u8)
-        }
+        (Arch::Amd64, 7) | (Arch::AArch64, 31) => Register::Sp,
+        (Arch::Amd64, 6) | (Arch::AArch64, 29) => Register::Fp,
+        (Arch::Amd64, 0..16) | (Arch::AArch64, 0..32) => Register::Other(number as u8),
         _ => return None,
     })
 }
@@ -108,21 +92,10 @@ fn default_rule(arch: Arch, base: Register, words: &[Word]) -> Option<Rule> {
         (Arch::Amd64, [cfa, fp]) => (cfa, default_ra(arch), saved(fp)?),
         (Arch::AArch64, [cfa, ra]) => (cfa, saved(ra)?, Value::Unchanged),
         (Arch::AArch64, [cfa, ra, fp]) => (cfa, saved(ra)?, saved(fp)?),
-        (Arch::S390x, [cfa, ra, fp @ ..]) => {
-            let ra = match ra.value {
-                0 => Value::Unchanged,
-                _ => saved(ra)?,
-            };
-            match fp {
-                [] => (cfa, ra, Value::Unchanged),
-                [fp] => (cfa, ra, saved(fp)?),
-                _ => return None,
-            }
-        }
         _ => return None,
     };
 
-    Rule::frame(Value::Register(base, cfa.cfa_offset(arch)?), ra, fp)
+    Rule::frame(Value::Register(base, cfa.offset()?), ra, fp)
 }
 
 /// The meaning of a control word and an offset.
@@ -142,7 +115,7 @@ fn flexible_rule(arch: Arch, words: &[Word]) -> Option<Rule> {
     let [control, offset, tracked @ ..] = words else {
         return None;
     };
-    let cfa = pair(arch, *control, offset.cfa_offset(arch)?)?;
+    let cfa = pair(arch, *control, offset.offset()?)?;
     let say = |control: &Word, offset: &Word| pair(arch, *control, offset.offset()?);
     let (ra, fp) = match tracked {
         [] => (default_ra(arch), Value::Unchanged),
@@ -161,12 +134,11 @@ impl Table {
     /// or not supported.
     pub(super) fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Self> {
         let len = bytes.len() as u64;
-        let bytes = Bytes { bytes, big_endian: arch == Arch::S390x };
+        let bytes = Bytes(bytes);
         let number = |at, width| bytes.number(at, width);
         let (id, fixed_ra) = match arch {
             Arch::AArch64 => (2, 0),
             Arch::Amd64 => (3, 0xf8),
-            Arch::S390x => (4, 0),
         };
         if number(0, 2)? != 0xdee2 || number(2, 1)? != 3 {
             return None;

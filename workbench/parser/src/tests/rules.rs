@@ -71,7 +71,7 @@ fn is_usual(rule: &Rule) -> bool {
     };
     let has_cfa = match rule.cfa() {
         Value::Register(Register::Sp | Register::Fp, offset) => {
-            (0..32768).contains(&offset) && offset % 8 == 0
+            (0..8 << 20).contains(&offset) && offset % 8 == 0
         }
         _ => false,
     };
@@ -83,7 +83,8 @@ fn is_usual(rule: &Rule) -> bool {
 #[test]
 fn packed() {
     let flags = |rule: Rule| [rule, rule.with_signal(true), rule.with_signed_ra(Some(Key::B))];
-    let offsets = [0, 8, 12, 32760, 32768, -8, -12, -16, -248, -256, -32768, -32776];
+    let offsets =
+        [0, 8, 12, 32760, 32768, (8 << 20) - 8, 8 << 20, -8, -12, -16, -248, -256, -32768, -32776];
     let offsets = [&offsets[..], &[i32::MIN, i32::MAX]].concat();
     let (mut fit, mut usual) = (0, 0);
 
@@ -106,15 +107,15 @@ fn packed() {
                     assert_eq!(packed.word() & Packed::USUAL != 0, is_usual(&rule));
                     if is_usual(&rule) {
                         usual += 1;
-                        assert!(packed.word() < 1 << Packed::SHORT);
+                        assert!(packed.word() < 1 << (Packed::CFA + Packed::CFA_BITS));
                     }
                 }
             }
         }
     }
-    // All: 68 places of the CFA with 14 offsets, 10 places of the frame pointer, 3 kinds of flags.
-    // Usual ones: 2 registers, 3 offsets, 4 places of the frame pointer near the CFA, no flags.
-    assert_eq!((fit, usual), (68 * 14 * 10 * 3, 2 * 3 * 4));
+    // All: 68 places of the CFA with 16 offsets, 10 places of the frame pointer, 3 kinds of flags.
+    // Usual ones: 2 registers, 5 offsets, 4 places of the frame pointer near the CFA, no flags.
+    assert_eq!((fit, usual), (68 * 16 * 10 * 3, 2 * 5 * 4));
     for rule in [Rule::outermost(), Rule::signal_frame()] {
         assert_eq!(Packed::new(&rule).and_then(Packed::rule), Some(rule));
     }
@@ -169,8 +170,8 @@ fn packed_places() {
         Packed::new(&rule).expect("it fits").word()
     };
 
-    assert_eq!(word(Value::Register(Register::Fp, 16), Value::AtCfa(-16)), 2 << 7 | 30 << 2 | 3);
-    assert_eq!(word(Value::Register(Register::Sp, 32760), Value::Unchanged), 0x7ff81);
+    assert_eq!(word(Value::Register(Register::Fp, 16), Value::AtCfa(-16)), 2 << 32 | 30 << 2 | 3);
+    assert_eq!(word(Value::Register(Register::Sp, 32760), Value::Unchanged), 0xfff << 32 | 1);
     assert_eq!(word(Value::Register(Register::Sp, -8), Value::Unchanged), 0xffff_fff8_0000_6002);
     assert_eq!(Packed::new(&Rule::outermost()).map(Packed::word), Some(Packed::OUTERMOST | 2));
     assert_eq!(Packed::from_word(8), None);

@@ -9,20 +9,15 @@ use super::generator::{Built, tables};
 use super::{ENOUGH, cases, decode, lookup, table_len};
 use crate::memory::Memory;
 use crate::parse::Error;
-use crate::vectors::Arch;
 
 /// The largest number of functions of a table.
 const FUNCTIONS: usize = 200;
+/// The cost of a read, at least, and of a step of a search.
+const STEP: u32 = 32;
 /// The number of bytes of rows that the parser reads at once.
-const WINDOW: usize = 64;
-/// The cost of the search for a function.
-const FIND: u32 = 32;
-/// The cost of the rows that are read at once behind those that the search has read.
-const READ_ON: u32 = 64;
-/// How many bytes of these are new at least.
-const PIECE: usize = 232 - 4 * 13;
-/// The largest cost of an unusual row: the parser reads and skips it, and reads it again.
-const STEP: u32 = 14;
+const PIECE: usize = 104;
+/// The largest number of bytes that rows of two pieces share.
+const OVERLAP: usize = 64;
 
 /// The addresses where answers change, and the given addresses, also moved near functions.
 fn addresses(built: &Built, picks: &[u64]) -> Vec<u64> {
@@ -83,13 +78,12 @@ proptest! {
         }
     }
 
-    /// A lookup reads as many entries as a binary search needs, twice if it finds none, and reads
-    /// rows of the usual size once.
+    /// A lookup searches once, looks at empty functions at the start that it finds, and reads the rows
+    /// of one function in pieces, up to the row behind the found one.
     #[test]
-    fn reads(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 32)) {
+    fn costs(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 32)) {
         let functions = &built.table.functions;
-        // The starts of the search, and two more numbers of the last entry.
-        let search = functions.len().checked_ilog2().map_or(0, |log| log + 3);
+        let steps = functions.len().checked_ilog2().map_or(0, |log| log + 1);
 
         for pc in addresses(&built, &picks) {
             let found = lookup(built.arch, &Memory::new(&built.bytes), built.base, pc, ENOUGH);
@@ -100,31 +94,19 @@ proptest! {
                 Some(function.start) == start
             });
             let empty = here.clone().filter(|(function, _)| function.size == 0).count() as u32;
-            let searches = if start.is_none() { 2 } else { 1 };
-            let entries = searches * search + if empty == 0 { 0 } else { empty + 1 };
-            if here.clone().all(|(_, len)| *len <= WINDOW) {
-                let reads = found.reads;
-                // A large block is read in 29 words. Then there are three reads of unusual rows:
-                // the first rows, the rows behind them, and words of a row before these.
-                prop_assert!(reads <= entries + 29 + 3, "{} reads at {:#x}", reads, pc);
-            }
-            // The lookup reads the rows up to the one behind the found one.
-            let pieces = here.clone().map(|(_, len)| 1 + len / PIECE).max().unwrap_or(0);
-            let rows = here.map(|(function, _)| {
-                let block = function.block.map_or(u64::MAX, u64::from);
-                let wanted = (pc - function.start) % block;
-                let rows = &function.rows;
-                let passed = rows.iter().filter(|row| u64::from(row.start) <= wanted).count();
-                rows.len().min(passed + 1) as u32
-            });
-            let price = FIND * (searches + if empty == 0 { 0 } else { empty + 1 })
-                + READ_ON * pieces as u32
-                + STEP * rows.max().unwrap_or(0);
+            let entries = if empty == 0 { 0 } else { empty + 1 };
+            let len = here.map(|(_, len)| *len).max().unwrap_or(0);
+            // And the words of the found row, if it is at the end of a piece.
+            let pieces = 2 + (len / (PIECE - OVERLAP)) as u32;
+            let price = STEP * (steps + 1 + entries) + PIECE as u32 * pieces;
+
             prop_assert!(found.spent <= price, "{} units at {:#x}", found.spent, pc);
+            let reads = steps + 1 + entries + pieces;
+            prop_assert!(found.reads <= reads, "{} reads at {:#x}", found.reads, pc);
         }
     }
 
-    /// A lookup succeeds with a budget of its cost, and fails with less.
+    /// A lookup succeeds with units for its cost, and fails with less.
     #[test]
     fn budget(built in tables(FUNCTIONS), picks in vec(any::<u64>(), 4), less in any::<u32>()) {
         for pc in addresses(&built, &picks) {
@@ -148,10 +130,7 @@ proptest! {
     fn length(built in tables(20)) {
         let number = |at: usize| {
             let bytes: [u8; 4] = *built.bytes[at..].first_chunk().unwrap();
-            match built.arch {
-                Arch::S390x => u32::from_be_bytes(bytes) as usize,
-                _ => u32::from_le_bytes(bytes) as usize,
-            }
+            u32::from_le_bytes(bytes) as usize
         };
         let header_len = 28 + usize::from(built.bytes[7]);
         let index_end = number(0x14) + 16 * number(0x08);

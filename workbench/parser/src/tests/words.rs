@@ -74,13 +74,8 @@ pub(super) fn planned_rule() -> impl Strategy<Value = PlannedRule> {
         })
 }
 
-pub(super) fn to_bytes(arch: Arch, number: u64, width: u8) -> Vec<u8> {
-    let width = usize::from(width);
-
-    match arch {
-        Arch::S390x => number.to_be_bytes()[8 - width..].to_vec(),
-        _ => number.to_le_bytes()[..width].to_vec(),
-    }
+pub(super) fn to_bytes(number: u64, width: u8) -> Vec<u8> {
+    number.to_le_bytes()[..usize::from(width)].to_vec()
 }
 
 /// A data word without a width.
@@ -114,7 +109,6 @@ fn numbers(arch: Arch) -> (u8, u8, u8) {
     match arch {
         Arch::Amd64 => (7, 6, 16),
         Arch::AArch64 => (31, 29, 32),
-        Arch::S390x => (15, 11, 32),
     }
 }
 
@@ -129,19 +123,14 @@ fn other(arch: Arch, pick: u8) -> u8 {
 impl Place {
     /// The place as a CFA: relative to a register, in a default function to SP or FP, with an
     /// offset that a word can store.
-    fn of_cfa(self, arch: Arch, flexible: bool) -> Self {
+    fn of_cfa(self, flexible: bool) -> Self {
         let base = match self.base {
             Base::Cfa => Base::Sp,
             Base::Other(_) if !flexible => Base::Fp,
             base => base,
         };
-        let offset = match arch {
-            // The word stores (offset - 160) / 8.
-            Arch::S390x => self.offset & !7,
-            _ => self.offset,
-        };
 
-        Self { base, at: self.at && flexible, offset }
+        Self { base, at: self.at && flexible, ..self }
     }
 
     /// The place as another value: in a default function it is always on the stack.
@@ -165,14 +154,6 @@ impl Place {
         Word::Control(register | u8::from(self.at) << 1)
     }
 
-    /// The word of a CFA's offset.
-    fn cfa_word(self, arch: Arch) -> Word {
-        Word::Signed(match arch {
-            Arch::S390x => ((i64::from(self.offset) - 160) / 8) as i32,
-            _ => self.offset,
-        })
-    }
-
     fn meaning(self, arch: Arch) -> Value {
         let register = match self.base {
             Base::Cfa => return Value::AtCfa(self.offset),
@@ -192,7 +173,7 @@ impl Place {
 impl PlannedRule {
     /// The places of the CFA, the RA and the FP, if the row can express them.
     fn places(&self, arch: Arch, flexible: bool) -> (Place, Option<Place>, Option<Place>) {
-        let cfa = self.cfa.of_cfa(arch, flexible);
+        let cfa = self.cfa.of_cfa(flexible);
         let ra = self.ra.map(|ra| ra.of_saved(flexible));
         let fp = self.fp.map(|fp| fp.of_saved(flexible));
 
@@ -202,8 +183,6 @@ impl PlannedRule {
             (Arch::Amd64, false) => (cfa, None, fp),
             // A row has the place of the FP only if it has that of the RA.
             (Arch::AArch64, false) => (cfa, ra, fp.filter(|_| ra.is_some())),
-            // An offset of 0 means that the RA is in its register.
-            (Arch::S390x, false) => (cfa, ra.filter(|ra| ra.offset != 0), fp),
         }
     }
 
@@ -212,11 +191,10 @@ impl PlannedRule {
             return Vec::new();
         }
         let (cfa, ra, fp) = self.places(arch, flexible);
-        let cfa_word = cfa.cfa_word(arch);
 
         if flexible {
             let pair = |place: Place| vec![place.control(arch), Word::Signed(place.offset)];
-            let mut words = vec![cfa.control(arch), cfa_word];
+            let mut words = vec![cfa.control(arch), Word::Signed(cfa.offset)];
             match (ra, fp) {
                 (None, None) => {}
                 (None, Some(_)) => words.push(Word::Control(0)),
@@ -227,13 +205,7 @@ impl PlannedRule {
         }
 
         let offset = |place: Place| Word::Signed(place.offset);
-        let mut words = vec![cfa_word];
-        match arch {
-            Arch::S390x if ra.is_none() && fp.is_some() => words.push(Word::Signed(0)),
-            _ => words.extend(ra.map(offset)),
-        }
-        words.extend(fp.map(offset));
-        words
+        [Some(cfa), ra, fp].into_iter().flatten().map(offset).collect()
     }
 
     /// The bytes of a row without its start. Words have `width` bytes, or more if they need more.
@@ -250,7 +222,7 @@ impl PlannedRule {
 
         let mut bytes = vec![from_sp | (words.len() as u8) << 1 | (width / 2) << 5 | signed];
         for word in words {
-            bytes.extend(to_bytes(arch, word.bits(), width));
+            bytes.extend(to_bytes(word.bits(), width));
         }
         bytes
     }

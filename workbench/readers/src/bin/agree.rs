@@ -7,15 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use unwind_readers::agree::{self, Agreement, Report};
-use unwind_readers::file::File;
-use unwind_readers::known::{Known, LIBSFRAME, SIMPLE_FRAME};
+use unwind_readers::known::LIBSFRAME;
 use unwind_readers::table;
 
-/// Compare the parser with readelf, libsframe and simple-frame-rs in every row and at every
-/// address of files with SFrame tables.
+/// Compare the parser with readelf in every row, and with libsframe at every address, of files
+/// with SFrame tables.
 #[derive(Parser)]
 struct Arguments {
     /// Also the files of a corpus: lines PROGRAM VARIANT ABI PATH
@@ -59,18 +57,6 @@ fn inputs(arguments: &Arguments) -> Result<Vec<Input>> {
     Ok(inputs)
 }
 
-/// A progress bar over all addresses of all files. Only a terminal shows it.
-fn progress(inputs: &[Input]) -> Result<ProgressBar> {
-    let mut addresses = 0;
-
-    for input in inputs {
-        let code = File::read(&input.path)?.code;
-        addresses += code.iter().map(|range| range.end - range.start).sum::<u64>();
-    }
-    let style = ProgressStyle::with_template("{msg:24!} {wide_bar} {percent}% {eta}")?;
-    Ok(ProgressBar::new(addresses).with_style(style))
-}
-
 fn line(name: &str, report: &Report) -> Vec<String> {
     let pcs = |agreement: &Agreement| format!("{} / {}", agreement.equal, agreement.known_total());
     let none = "SKIP: no .eh_frame";
@@ -92,44 +78,25 @@ fn line(name: &str, report: &Report) -> Vec<String> {
         report.pcs.to_string(),
         report.readelf_rows.to_string(),
         pcs(&report.libsframe),
-        pcs(&report.simple_frame),
         dwarf,
     ]
-}
-
-/// Prints the known differences of a reader, and their numbers.
-fn print_known<'a>(
-    reader: &str,
-    known: &[Known],
-    agreements: impl Iterator<Item = &'a Agreement> + Clone,
-) {
-    for known in known {
-        let counts = agreements.clone().filter_map(|agreement| agreement.known.get(known.name));
-        let (name, why) = (known.name, known.why);
-        println!("known: {reader}, {name}: {} pcs: {why}", counts.sum::<u64>());
-    }
 }
 
 fn run() -> Result<u64> {
     let arguments = Arguments::parse();
     let inputs = inputs(&arguments)?;
-    let progress = progress(&inputs)?;
     let mut reports = Vec::new();
     let mut unexplained = 0;
 
     for input in inputs {
-        progress.set_message(input.name.clone());
-        let report = agree::compare(&input.path, &arguments.tool_path, &progress)
+        let report = agree::compare(&input.path, &arguments.tool_path)
             .with_context(|| input.path.display().to_string())?;
-        progress.suspend(|| {
-            for text in &report.unexplained.first {
-                eprintln!("{}: {text}", input.path.display());
-            }
-        });
+        for text in &report.unexplained.first {
+            eprintln!("{}: {text}", input.path.display());
+        }
         unexplained += report.unexplained.count;
         reports.push((input.name, report));
     }
-    progress.finish_and_clear();
 
     let titles = [
         "file",
@@ -139,15 +106,16 @@ fn run() -> Result<u64> {
         "pcs",
         "readelf rows equal",
         "libsframe pcs equal / known",
-        "simple-frame-rs pcs equal / known",
         "DWARF places equal / known",
     ];
     let mut lines = vec![titles.map(String::from).to_vec()];
     lines.extend(reports.iter().map(|(name, report)| line(name, report)));
     print!("{}", table::format(&lines, 2));
     let reports = reports.iter().map(|(_, report)| report);
-    print_known("libsframe", LIBSFRAME, reports.clone().map(|report| &report.libsframe));
-    print_known("simple-frame-rs", SIMPLE_FRAME, reports.map(|report| &report.simple_frame));
+    for known in LIBSFRAME {
+        let counts = reports.clone().filter_map(|report| report.libsframe.known.get(known.name));
+        println!("known: libsframe, {}: {} pcs: {}", known.name, counts.sum::<u64>(), known.why);
+    }
     Ok(unexplained)
 }
 

@@ -7,8 +7,7 @@ use super::{
         AArch64,
         Amd64,
         Arch,
-        Register,
-        S390x, //
+        Register, //
     },
     row::{
         Cfa,
@@ -23,8 +22,6 @@ pub(crate) trait Abi: Arch {
     const RA: u32;
     /// Whether calls leave the return address in a register, not on the stack.
     const LINK_REGISTER: bool;
-    /// Whether functions save the stack pointer with the other registers, though the CFA says it.
-    const SAVES_SP: bool;
 
     /// Whether a row of a signal trampoline finds the registers where the kernel has saved them.
     fn is_signal_frame(_: &Row) -> bool {
@@ -41,7 +38,6 @@ pub(crate) trait Abi: Arch {
 impl Abi for Amd64 {
     const RA: u32 = 16;
     const LINK_REGISTER: bool = false;
-    const SAVES_SP: bool = false;
 
     /// `struct rt_sigframe` begins with a return address, which is gone, and then has `struct
     /// ucontext`: rsp, rip and rbp are 160, 168 and 120 bytes above the stack pointer.
@@ -68,11 +64,4 @@ impl Abi for Amd64 {
 impl Abi for AArch64 {
     const RA: u32 = 30;
     const LINK_REGISTER: bool = true;
-    const SAVES_SP: bool = false;
-}
-
-impl Abi for S390x {
-    const RA: u32 = 14;
-    const LINK_REGISTER: bool = true;
-    const SAVES_SP: bool = true;
 }

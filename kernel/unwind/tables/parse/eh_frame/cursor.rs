@@ -6,7 +6,6 @@ use core::marker::PhantomData;
 
 use super::{
     super::{
-        Budget,
         Error,
         Reader, //
     },
@@ -24,7 +23,6 @@ const BLOCK: usize = 64;
 /// - `at <= filled <= BLOCK`, and `place + filled <= end`, which does not wrap.
 pub(super) struct Cursor<'a, A, R> {
     reader: &'a R,
-    budget: &'a mut Budget,
     /// Where the block is, in bytes from the start of the table.
     place: u64,
     /// Where the record ends, in bytes from the start of the table.
@@ -39,11 +37,10 @@ pub(super) struct Cursor<'a, A, R> {
 
 impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
     /// A cursor without anything to read.
-    pub(super) fn new(reader: &'a R, budget: &'a mut Budget) -> Self {
+    pub(super) fn new(reader: &'a R) -> Self {
         // INVARIANT: All are zero.
         Self {
             reader,
-            budget,
             place: 0,
             end: 0,
             block: [0; BLOCK],
@@ -116,11 +113,6 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         Ok(())
     }
 
-    /// Takes off the budget what something costs beside its bytes.
-    pub(super) fn spend(&mut self, units: u32) -> Result<(), Error> {
-        self.budget.spend(units)
-    }
-
     /// Reads the next block, of at most `most` bytes.
     #[inline(never)]
     fn fill(&mut self, most: usize) -> Result<(), Error> {
@@ -131,14 +123,13 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         if size == 0 {
             return Err(Reason::RecordEnd.at(self.end));
         }
-        // A byte is a unit: it may be an instruction.
-        self.spend(Budget::READ.wrapping_add(size as u32))?;
         // INVARIANT: Nothing is filled; the place is at most `end`.
         self.place = place;
         self.at = 0;
         self.filled = 0;
-        let block = self.block.get_mut(..size);
-        self.reader.read(place, block.ok_or(Error::Budget)?)?;
+        if let Some(block) = self.block.get_mut(..size) {
+            self.reader.read(place, block)?;
+        }
         // INVARIANT: So much is at most `left`.
         self.filled = size;
         Ok(())
@@ -186,17 +177,17 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
 
     /// Takes a number of two bytes.
     pub(super) fn u16(&mut self) -> Result<u16, Error> {
-        self.bytes().map(A::u16)
+        self.bytes().map(u16::from_le_bytes)
     }
 
     /// Takes a number of four bytes.
     pub(super) fn u32(&mut self) -> Result<u32, Error> {
-        self.bytes().map(A::u32)
+        self.bytes().map(u32::from_le_bytes)
     }
 
     /// Takes a number of eight bytes.
     pub(super) fn u64(&mut self) -> Result<u64, Error> {
-        self.bytes().map(A::u64)
+        self.bytes().map(u64::from_le_bytes)
     }
 
     /// Takes an unsigned number of variable length, "LEB128", 7.6.

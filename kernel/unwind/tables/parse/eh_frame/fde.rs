@@ -4,7 +4,6 @@
 
 use super::{
     super::{
-        Budget,
         Error,
         Reader,
         Rule, //
@@ -14,10 +13,7 @@ use super::{
     cursor::Cursor,
     program::Program,
     reason::Reason,
-    row::{
-        Cfa,
-        Row, //
-    },
+    row::Row, //
 };
 
 /// Bytes of a record's length and of what follows it.
@@ -41,50 +37,32 @@ pub(super) struct Wanted {
     pub(super) tracked: u32,
 }
 
-/// What functions have in common: a CIE, and the row that its program makes.
-#[derive(Clone, Copy)]
-pub(crate) struct Common {
-    /// Where the CIE is, in bytes from the start of the table.
+/// Reads the CIE at byte `place` of a table of `len` bytes, and runs its program. All its functions
+/// start with the row that this makes.
+#[inline(never)]
+fn read_cie<A: Abi, R: Reader>(
+    cursor: &mut Cursor<'_, A, R>,
     place: u64,
-    cie: Cie,
-    row: Row,
-}
+    len: u64,
+    wanted: &Wanted,
+) -> Result<(Cie, Row), Error> {
+    let cie = Cie::read(cursor, place, len)?;
+    let program = Program::new(&cie, Row::EMPTY, wanted.pc, wanted.tracked);
+    let row = program.run_common(cursor)?;
 
-impl Common {
-    /// Reads the CIE at byte `place` of a table of `len` bytes.
-    #[inline(never)]
-    fn read<A: Abi, R: Reader>(
-        cursor: &mut Cursor<'_, A, R>,
-        place: u64,
-        len: u64,
-        wanted: &Wanted,
-    ) -> Result<Self, Error> {
-        let cie = Cie::read(cursor, place, len)?;
-        let program = Program::new(&cie, Row::EMPTY, wanted.pc, wanted.tracked);
-        let row = program.run_common(cursor)?;
-
-        Ok(Self { place, cie, row })
-    }
-
-    /// Whether it is so for all addresses: an expression may depend on that.
-    fn is_for_all(&self) -> bool {
-        matches!(self.row.cfa, Cfa::Parts(..))
-    }
+    Ok((cie, row))
 }
 
 /// The rule that holds at the wanted address, from the FDE at byte `place` of a table.
 ///
-/// One cursor reads the beginning of the FDE, its CIE, and then its rest. If `known` is what was
-/// read of the CIE before, for the same register, that is not read again.
+/// One cursor reads the beginning of the FDE, its CIE, and then its rest.
 pub(super) fn rule<A: Abi, R: Reader>(
     reader: &R,
     table: &Table,
     place: u64,
     wanted: &Wanted,
-    known: &mut Option<Common>,
-    budget: &mut Budget,
 ) -> Result<Rule, Error> {
-    let mut cursor = Cursor::<A, R>::new(reader, budget);
+    let mut cursor = Cursor::<A, R>::new(reader);
 
     cursor.open(place, table.len, HEAD)?;
     let len = cursor.u32()?;
@@ -103,15 +81,7 @@ pub(super) fn rule<A: Abi, R: Reader>(
         .ok_or_else(|| Reason::CiePlace.at(id_place))?;
     let rest = cursor.position();
 
-    let common = match known {
-        Some(known) if known.place == cie_place => *known,
-        _ => {
-            let common = Common::read(&mut cursor, cie_place, table.len, wanted)?;
-            *known = common.is_for_all().then_some(common);
-            common
-        }
-    };
-    let cie = &common.cie;
+    let (cie, row) = read_cie(&mut cursor, cie_place, table.len, wanted)?;
 
     cursor.open(rest, end, usize::MAX)?;
     if cie.encoding.address(&mut cursor, table.base)? != wanted.start {
@@ -126,7 +96,7 @@ pub(super) fn rule<A: Abi, R: Reader>(
         let len = cursor.uleb()?;
         cursor.skip(len)?;
     }
-    let mut program = Program::new(cie, common.row, wanted.pc, wanted.tracked);
+    let mut program = Program::new(&cie, row, wanted.pc, wanted.tracked);
 
-    Ok(program.run(&mut cursor, offset)?.rule::<A>(cie)?)
+    Ok(program.run(&mut cursor, offset)?.rule::<A>(&cie)?)
 }

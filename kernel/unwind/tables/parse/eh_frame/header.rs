@@ -6,17 +6,15 @@ use core::marker::PhantomData;
 
 use super::{
     super::{
+        error,
         Array,
-        Budget,
         Error,
-        Lost,
         Reader,
         Rule, //
     },
     abi::Abi,
     fde::{
         self,
-        Common,
         Wanted, //
     },
     reason::Reason, //
@@ -57,10 +55,10 @@ impl Records {
         if pointer != Self::POINTER {
             return Self::Unsaid;
         }
-        if count == Header::<A>::COUNT && A::u32(number) == 0 {
+        if count == Header::<A>::COUNT && u32::from_le_bytes(number) == 0 {
             return Self::None;
         }
-        let distance = A::u32([a, b, c, d]) as i32 as u64;
+        let distance = u32::from_le_bytes([a, b, c, d]) as i32 as u64;
 
         Self::At(
             address
@@ -83,7 +81,7 @@ pub(crate) struct Header<A> {
     /// Where the index starts, in bytes from the start of the table.
     index: u32,
     /// How many functions the index has.
-    count: u32,
+    pub(crate) count: u32,
     /// Bytes of the table.
     len: u32,
     /// Whether an entry has 16 bytes, not 8.
@@ -152,7 +150,7 @@ impl<A: Abi> Header<A> {
         if !has(index_at) {
             return Err(Reason::Truncated.at(len.into()));
         }
-        header.count = A::u32(reader.read_array(at(count_at))?);
+        header.count = u32::from_le_bytes(reader.read_array(at(count_at))?);
         let size = if header.wide { 16 } else { 8 };
         let index_len = u64::from(header.count).wrapping_mul(size);
         if !has(index_at.wrapping_add(index_len)) {
@@ -163,89 +161,29 @@ impl<A: Abi> Header<A> {
         Ok(header)
     }
 
-    /// How many functions the table has.
-    pub(crate) fn functions(&self) -> u32 {
-        self.count
-    }
-
-    /// The rule that holds at address `pc`, from the table that stands at address `base`.
+    /// Finds the rule that holds at address `pc`, from the table that stands at address `base`.
+    ///
+    /// What the rule says of the frame pointer is true of the register with the DWARF number
+    /// `tracked`: of any but the stack pointer and the return address. The signal trampolines of C
+    /// libraries say where the stack pointer is. They have no rule for other registers.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] if the table says nothing about `pc`, [`Error::Unsupported`] if it does
-    /// and that is not understood; [`Error::Fault`], [`Error::Malformed`] or [`Error::Budget`] if
-    /// what it says cannot be had.
+    /// and that is not understood, [`Error::Malformed`], or those of `reader`.
     pub(crate) fn rule<R: Reader>(
         &self,
         reader: &R,
         base: u64,
         pc: u64,
-        budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        self.rule_with(&mut None, reader, base, pc, budget)
-    }
-
-    /// The same. `known` is what lookups in this table have in common: most functions have the CIE
-    /// of the one before.
-    ///
-    /// # Errors
-    ///
-    /// As [`Header::rule`].
-    pub(crate) fn rule_with<R: Reader>(
-        &self,
-        known: &mut Option<Common>,
-        reader: &R,
-        base: u64,
-        pc: u64,
-        budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        self.find(A::FP, known, reader, base, pc, budget)
-    }
-
-    /// The same, but what the rule says of the frame pointer is true of the register with the DWARF
-    /// number `tracked`: of any but the stack pointer and the return address.
-    ///
-    /// The signal trampolines of C libraries say where the stack pointer is. They have no rule
-    /// then.
-    ///
-    /// # Errors
-    ///
-    /// As [`Header::rule`].
-    pub(crate) fn rule_of<R: Reader>(
-        &self,
         tracked: u32,
-        reader: &R,
-        base: u64,
-        pc: u64,
-        budget: &mut Budget,
     ) -> Result<Rule, Error> {
-        self.find(tracked, &mut None, reader, base, pc, budget)
-    }
-
-    fn find<R: Reader>(
-        &self,
-        tracked: u32,
-        known: &mut Option<Common>,
-        reader: &R,
-        base: u64,
-        pc: u64,
-        budget: &mut Budget,
-    ) -> Result<Rule, Error> {
-        budget.spend(Budget::FIND)?;
-        let element = match reader.bisect(&self.array(base), pc) {
-            Ok(element) => element,
-            Err(Lost::NotFound) => return Err(Error::NotFound),
-            Err(Lost::Fault) => return Err(Error::Fault),
-            Err(Lost::Unsorted(nth)) => return Err(Reason::Unsorted.at(self.entry(nth))),
-        };
-        let [first, second] = element.rest.map(u32::to_ne_bytes);
+        let element = reader.bisect(&self.array(base), pc)?;
         let mut nth = element.nth;
         let mut distance = if self.wide {
-            let [a, b, c, d] = first;
-            let [e, f, g, h] = second;
-            A::u64([a, b, c, d, e, f, g, h])
+            element.rest
         } else {
-            A::u32(first) as i32 as u64
+            element.rest as i32 as u64
         };
         let table = fde::Table {
             base,
@@ -267,13 +205,13 @@ impl<A: Abi> Header<A> {
                 if place >= self.len.into() {
                     return Err(Reason::FdePlace.at(self.entry(nth)));
                 }
-                match fde::rule::<A, R>(reader, &table, place, &wanted, known, budget) {
+                match fde::rule::<A, R>(reader, &table, place, &wanted) {
                     Err(Error::NotFound) => {}
                     found => return found,
                 }
             }
-            // The budget ends this, if not the index.
-            (nth, distance) = self.before(nth, &wanted, reader, base, budget)?;
+            // What the reader may cost ends this, if not the index.
+            (nth, distance) = self.before(nth, &wanted, reader, base)?;
         }
     }
 
@@ -287,28 +225,26 @@ impl<A: Abi> Header<A> {
         wanted: &Wanted,
         reader: &R,
         base: u64,
-        budget: &mut Budget,
     ) -> Result<(u32, u64), Error> {
         let nth = nth.checked_sub(1).ok_or(Error::NotFound)?;
         let place = self.entry(nth);
         let size = if self.wide { 8 } else { 4 };
-        let start = self.number(place, reader, budget)?;
+        let start = self.number(place, reader)?;
 
         if self.array(base).origin.wrapping_add(start) != wanted.start {
             return Err(Error::NotFound);
         }
         // Does not wrap: it is in the index.
-        let distance = self.number(place.wrapping_add(size), reader, budget)?;
+        let distance = self.number(place.wrapping_add(size), reader)?;
         Ok((nth, distance))
     }
 
     /// The number at byte `place` of the table, which is in the index.
-    fn number<R: Reader>(&self, place: u64, reader: &R, budget: &mut Budget) -> Result<u64, Error> {
-        budget.spend(Budget::READ)?;
+    fn number<R: Reader>(&self, place: u64, reader: &R) -> Result<u64, Error> {
         Ok(if self.wide {
-            A::u64(reader.read_array(place)?)
+            u64::from_le_bytes(reader.read_array(place)?)
         } else {
-            A::u32(reader.read_array(place)?) as i32 as u64
+            u32::from_le_bytes(reader.read_array(place)?) as i32 as u64
         })
     }
 
@@ -320,17 +256,12 @@ impl<A: Abi> Header<A> {
             count: self.count,
             wide: self.wide,
             relative: false,
-            swapped: A::BIG_ENDIAN != cfg!(target_endian = "big"),
+            unsorted: error::Reason::EhFrame(Reason::Unsorted),
         }
     }
 
     /// Where entry `nth` of the index is.
     fn entry(&self, nth: u32) -> u64 {
-        let size = if self.wide { 16 } else { 8 };
-
-        // Does not wrap: this is below 2^37.
-        u64::from(nth)
-            .wrapping_mul(size)
-            .wrapping_add(self.index.into())
+        self.array(0).element(nth)
     }
 }

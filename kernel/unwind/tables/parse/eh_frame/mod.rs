@@ -40,7 +40,6 @@ mod reason;
 mod row;
 
 pub(crate) use abi::Abi;
-pub(crate) use fde::Common;
 pub(crate) use header::{
     Header,
     Records, //

@@ -58,9 +58,6 @@ const AARCH64_NEGATE_RA_STATE: u8 = 0x2d;
 const GNU_ARGS_SIZE: u8 = 0x2e;
 const GNU_NEGATIVE_OFFSET_EXTENDED: u8 = 0x2f;
 
-/// Units of an instruction that is not one of the usual ones, beside those of its bytes.
-const STEP: u32 = 2;
-
 /// A way to sign return addresses that is not supported.
 const SIGNED_OTHERWISE: u8 = 2;
 
@@ -134,12 +131,10 @@ impl<'a> Program<'a> {
                         continue;
                     }
                     REMEMBER_STATE => {
-                        cursor.spend(STEP)?;
                         self.remember()?;
                         continue;
                     }
                     RESTORE_STATE => {
-                        cursor.spend(STEP)?;
                         self.restore_state(cursor.position())?;
                         continue;
                     }
@@ -178,7 +173,6 @@ impl<'a> Program<'a> {
         cursor: &mut Cursor<'_, A, R>,
         code: u8,
     ) -> Result<(), Error> {
-        cursor.spend(STEP)?;
         match code {
             DEF_CFA_OFFSET_SF => {
                 let offset = self.factored(cursor.sleb()?);

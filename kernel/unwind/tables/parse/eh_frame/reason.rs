@@ -11,38 +11,37 @@ use super::super::{
 codes! {
     /// A statement of the format that a table contradicts.
     ///
-    /// User space sees the numbers and names: they are ABI. A number or a name never gets another
-    /// meaning.
+    /// User space sees the names: a name never gets another meaning.
     pub(crate) enum Reason;
 
     /// The index does not start with a header.
-    Truncated = 1, c"truncated": "shorter than a header",
+    Truncated = c"truncated": "shorter than a header",
     /// A version of the index other than 1.
-    Version = 2, c"version": "not version 1",
+    Version = c"version": "not version 1",
     /// An encoding of the index that nobody uses.
-    Encoding = 3, c"index-encoding": "unknown encoding of the index",
+    Encoding = c"index-encoding": "unknown encoding of the index",
     /// The index reaches beyond the table.
-    Layout = 4, c"layout": "index reaches beyond the table",
+    Layout = c"layout": "index reaches beyond the table",
     /// The index is not sorted by address.
-    Unsorted = 5, c"unsorted": "functions not sorted by address",
+    Unsorted = c"unsorted": "functions not sorted by address",
     /// The index names an FDE that is not in the table.
-    FdePlace = 6, c"fde-place": "FDE beyond the table",
+    FdePlace = c"fde-place": "FDE beyond the table",
     /// A record reaches beyond the table, or its length has 64 bits.
-    Length = 7, c"length": "record reaches beyond the table",
+    Length = c"length": "record reaches beyond the table",
     /// The index names a record that is no FDE.
-    NotFde = 8, c"not-fde": "record is no FDE",
+    NotFde = c"not-fde": "record is no FDE",
     /// An FDE names a CIE that is not in the table.
-    CiePlace = 9, c"cie-place": "CIE beyond the table",
+    CiePlace = c"cie-place": "CIE beyond the table",
     /// An FDE names a record that is no CIE.
-    NotCie = 10, c"not-cie": "record is no CIE",
+    NotCie = c"not-cie": "record is no CIE",
     /// A record ends within one of its fields.
-    RecordEnd = 11, c"record-end": "record ends within a field",
+    RecordEnd = c"record-end": "record ends within a field",
     /// A number that does not fit 64 bits.
-    Number = 12, c"number": "number out of range",
+    Number = c"number": "number out of range",
     /// An FDE starts elsewhere than its index says.
-    Start = 13, c"start": "FDE starts elsewhere than the index says",
+    Start = c"start": "FDE starts elsewhere than the index says",
     /// A state is restored that was not remembered.
-    State = 14, c"state": "state restored that was not remembered",
+    State = c"state": "state restored that was not remembered",
 }
 
 impl Reason {

@@ -82,7 +82,7 @@ impl Row {
         if cie.signal && A::is_signal_frame(self) {
             return Ok(Rule::signal_frame());
         }
-        if self.other_sp && !A::SAVES_SP {
+        if self.other_sp {
             return Err(Unsupported::StackPointer);
         }
         let key = match self.signed {

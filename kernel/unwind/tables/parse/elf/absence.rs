@@ -7,28 +7,28 @@ use super::super::codes::codes;
 codes! {
     /// Why a file has no table for the place that was asked for.
     ///
-    /// User space sees the numbers and names: they are ABI. A number or a name never gets another
-    /// meaning. No format has a reason with one of these names.
+    /// User space sees the names: a name never gets another meaning. No format has a reason with
+    /// one of these names.
     pub(crate) enum Absence;
 
     /// The file is shorter than an ELF header, or does not start with the four bytes of one.
-    NotElf = 1, c"not-elf": "not an ELF file",
+    NotElf = c"not-elf": "not an ELF file",
     /// A class other than `ELFCLASS64`.
-    Class = 2, c"elf-class": "not of 64 bits",
+    Class = c"elf-class": "not of 64 bits",
     /// A byte order other than `ELFDATA2LSB`.
-    ByteOrder = 3, c"elf-byte-order": "not little-endian",
+    ByteOrder = c"elf-byte-order": "not little-endian",
     /// A version other than `EV_CURRENT`, in one of the two places that say it.
-    Version = 4, c"elf-version": "not version 1 of ELF",
+    Version = c"elf-version": "not version 1 of ELF",
     /// A type other than `ET_EXEC` and `ET_DYN`.
-    Kind = 5, c"elf-type": "neither a program nor a library",
+    Kind = c"elf-type": "neither a program nor a library",
     /// A machine that is not the target's.
-    Machine = 6, c"elf-machine": "built for another machine",
+    Machine = c"elf-machine": "built for another machine",
     /// Program headers that are none, too many, not all mapped, or of another size.
-    Headers = 7, c"program-headers": "wrong size, number or place of program headers",
+    Headers = c"program-headers": "wrong size, number or place of program headers",
     /// No executable segment holds the place, or it cannot be mapped.
-    NoText = 8, c"no-text": "no executable segment at this place",
+    NoText = c"no-text": "no executable segment at this place",
     /// No segment has a table.
-    NoTable = 9, c"no-table": "no unwind table",
+    NoTable = c"no-table": "no unwind table",
     /// A table that is empty, has 4 GiB or more, or reaches beyond the address space.
-    TableRange = 10, c"table-range": "table empty, too long or beyond the address space",
+    TableRange = c"table-range": "table empty, too long or beyond the address space",
 }

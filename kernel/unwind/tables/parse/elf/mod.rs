@@ -27,19 +27,16 @@ mod header;
 mod object;
 mod segment;
 
-use super::Fault;
-
 pub(crate) use absence::Absence;
 pub(crate) use header::{
     Headers,
-    Target,
-    MAX_HEADERS, //
+    Target, //
 };
 pub(crate) use object::{
     object,
-    Object,
-    MAX_UNITS,
-    READ, //
+    object_of,
+    texts,
+    Object, //
 };
 pub(crate) use segment::Segment;
 
@@ -48,15 +45,19 @@ pub(crate) use segment::Segment;
 pub(crate) enum Error {
     /// The headers could not be read; that may be different the next time.
     Fault,
-    /// The caller's [`Budget`](super::Budget) is used up.
+    /// What the reader may cost is used up.
     Budget,
     /// What was read shows that there is none.
     Absent(Absence),
 }
 
-impl From<Fault> for Error {
-    fn from(_: Fault) -> Self {
-        Self::Fault
+impl From<super::Error> for Error {
+    /// Converts the error of a reader.
+    fn from(error: super::Error) -> Self {
+        match error {
+            super::Error::Budget => Self::Budget,
+            _ => Self::Fault,
+        }
     }
 }
 

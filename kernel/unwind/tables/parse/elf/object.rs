@@ -3,10 +3,7 @@
 //! The one pass over a file's headers.
 
 use super::{
-    super::{
-        Budget,
-        Reader, //
-    },
+    super::Reader,
     absence::Absence,
     header::{
         Headers,
@@ -24,11 +21,6 @@ use super::{
 const BLOCK: u16 = 4;
 /// Bytes of so many.
 const BLOCK_SIZE: usize = BLOCK as usize * ProgramHeader::SIZE;
-
-/// Units that each read costs: of the ELF header, or of up to four program headers.
-pub(crate) const READ: u32 = 8;
-/// Units that it costs to find an object at most, in a file of [`MAX_HEADERS`] program headers.
-pub(crate) const MAX_UNITS: u32 = READ * (1 + MAX_HEADERS.div_ceil(BLOCK) as u32);
 
 /// A part of a file that is executed, and the tables about it: one of them at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +49,45 @@ pub(crate) fn object<R: Reader>(
     len: u64,
     offset: u64,
     target: &Target,
-    budget: &mut Budget,
 ) -> Result<Object, Error> {
-    let headers = Headers::read(reader, len, target, budget)?;
+    let headers = Headers::read(reader, len, target)?;
 
     if headers.end() > len {
         return Err(Absence::Headers.into());
     }
-    headers.object(reader, headers.place(), offset, target, budget)
+    headers.object(reader, headers.place(), offset, target)
+}
+
+/// The executable segments that a file's program headers name; none if these are more than
+/// [`MAX_HEADERS`].
+pub(crate) fn texts<'a>(
+    headers: &'a [u8],
+    target: &'a Target,
+) -> impl Iterator<Item = Segment> + 'a {
+    let most = usize::from(MAX_HEADERS).wrapping_mul(ProgramHeader::SIZE);
+    let mut headers = if headers.len() <= most { headers } else { &[] };
+
+    core::iter::from_fn(move || ProgramHeader::take(&mut headers))
+        .filter(ProgramHeader::is_text)
+        .filter_map(|header| header.text(target.page_size))
+}
+
+/// Finds what [`Headers::object`] finds, in a copy of all program headers.
+///
+/// # Errors
+///
+/// Why there is no such segment or no such table.
+pub(crate) fn object_of(
+    mut headers: &[u8],
+    offset: u64,
+    target: &Target,
+) -> Result<Object, Absence> {
+    let mut search = Search::new(offset, target.page_size);
+
+    while let Some(header) = ProgramHeader::take(&mut headers) {
+        search.see(&header);
+    }
+    search.object()
 }
 
 impl Headers {
@@ -73,20 +96,14 @@ impl Headers {
     ///
     /// # Errors
     ///
-    /// [`Error::Fault`] if it cannot be read, [`Error::Budget`] if the budget is used up, and
-    /// [`Error::Absent`] if there is none, or not one of `target`.
-    pub(crate) fn read<R: Reader>(
-        reader: &R,
-        len: u64,
-        target: &Target,
-        budget: &mut Budget,
-    ) -> Result<Self, Error> {
+    /// Those of `reader`, and [`Error::Absent`] if there is none, or not one of `target`.
+    pub(crate) fn read<R: Reader>(reader: &R, len: u64, target: &Target) -> Result<Self, Error> {
         let mut bytes = [0; Self::SIZE];
 
         if len < Self::SIZE as u64 {
             return Err(Absence::NotElf.into());
         }
-        read(reader, 0, &mut bytes, budget)?;
+        reader.read(0, &mut bytes)?;
         Ok(Self::parse(&bytes, target)?)
     }
 
@@ -100,20 +117,16 @@ impl Headers {
     /// is none, the first one that has another byte of the same page. One that no loader can map as
     /// it says is passed over. So are tables, as long as a good one of the kind follows.
     ///
-    /// Each read of up to four program headers costs [`READ`] units, as that of the ELF header
-    /// does, which are taken from `budget` before. Both together cost at most [`MAX_UNITS`].
-    ///
     /// # Errors
     ///
-    /// [`Error::Fault`] if a read fails, [`Error::Budget`] if the budget is used up, and
-    /// [`Error::Absent`] if what was read has no such segment or no such table.
+    /// Those of `reader`, and [`Error::Absent`] if what was read has no such segment or no such
+    /// table.
     pub(crate) fn object<R: Reader>(
         &self,
         reader: &R,
         at: u64,
         offset: u64,
         target: &Target,
-        budget: &mut Budget,
     ) -> Result<Object, Error> {
         let mut bytes = [0; BLOCK_SIZE];
         let mut search = Search::new(offset, target.page_size);
@@ -125,7 +138,7 @@ impl Headers {
             // Does not wrap: the block has so many.
             let size = usize::from(count).wrapping_mul(ProgramHeader::SIZE);
             let bytes = bytes.get_mut(..size).ok_or(Absence::Headers)?;
-            read(reader, at, bytes, budget)?;
+            reader.read(at, bytes)?;
 
             let mut bytes = &*bytes;
             while let Some(header) = ProgramHeader::take(&mut bytes) {
@@ -137,17 +150,6 @@ impl Headers {
         }
         Ok(search.object()?)
     }
-}
-
-/// Pays for a read, and does it.
-fn read<R: Reader>(
-    reader: &R,
-    offset: u64,
-    bytes: &mut [u8],
-    budget: &mut Budget,
-) -> Result<(), Error> {
-    budget.spend(READ).map_err(|_| Error::Budget)?;
-    Ok(reader.read(offset, bytes)?)
 }
 
 /// What the program headers that were seen so far say.

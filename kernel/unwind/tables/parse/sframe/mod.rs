@@ -16,32 +16,25 @@
 //! search of the index, which is an [`Array`](super::Array), and the row by a scan: rows have
 //! different sizes and no index.
 //!
-//! The architecture is a type, an [`Abi`]: all three are understood everywhere.
+//! The architecture is a type, an [`Abi`]. Numbers have their least significant byte first.
 //!
 //! A table is never checked as a whole, which could take long: what a lookup reads is checked then,
-//! all of it. [`Header::function`] and [`Function::rows`] are for those who want to see everything.
+//! all of it.
 //!
 //! Reference: "The SFrame Format", version 3, as published with GNU binutils 2.46.
 
 mod abi;
 mod function;
 mod header;
-mod length;
-mod quick;
 mod reason;
-mod row;
-mod window;
-mod words;
+mod rows;
+mod rule;
 
 pub(crate) use abi::Abi;
 pub(crate) use function::Function;
-pub(crate) use header::{
-    Header,
-    Rest, //
-};
-pub(crate) use quick::block_rule;
+pub(crate) use header::Header;
 pub(crate) use reason::Reason;
-pub(crate) use row::{
+pub(crate) use rows::{
     Attribute,
     Row,
     Rows, //

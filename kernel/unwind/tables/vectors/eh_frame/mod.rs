@@ -4,13 +4,12 @@
 
 mod aarch64;
 mod amd64;
-mod s390x;
 
 use super::*;
 use crate::parse::eh_frame::Reason;
 
 /// All of them.
-pub(super) const TABLES: [&Table; 3] = [&amd64::TABLE, &aarch64::TABLE, &s390x::TABLE];
+pub(super) const TABLES: [&Table; 2] = [&amd64::TABLE, &aarch64::TABLE];
 
 const fn bad(reason: Reason, offset: u32) -> Expected {
     malformed(parse::Reason::EhFrame(reason), offset)

@@ -8,12 +8,16 @@
 
 #include "synth.h"
 
-/* As many rows as a function can have. */
+/* What the lookups of a stack may cost, in bytes read. */
+#define STACK_BUDGET	(80 * 1024)
+
+/* As many rows as a function can have, and the row of the first frame, some way on. */
 #define MOST_ROWS	65535
+#define MANY_ROWS	16000
 
 /*
- * Say where a frame of hostile_rows() returns to: to another row each, from the last one
- * on. @nth: the index of the frame. Returns the address.
+ * Say where a frame of hostile_rows() returns to: to another row each, from that one on.
+ * @nth: the index of the frame. Returns the address.
  */
 unsigned long hostile_rows_return(const struct synth *synth, unsigned int nth);
 
@@ -47,9 +51,11 @@ void hostile_frames(struct synth *synth);
 #define WIDE_ROWS	180
 #define WIDE_COUNT	8
 #define WIDE_SIZE	255
+/* What a lookup costs: 18 steps of the search, and the rows. */
+#define WIDE_COST	(18 * 32 + 5 + 3 * WIDE_ROWS)
 #define WIDE_INDEX	(SYNTH_TABLE / 2)
 
-/* Make such frames, with a table that uses up the budget with the last ones. */
+/* Make such frames, with a table that uses up the budget. */
 void hostile_wide(struct synth *synth);
 
 /* Make a signal frame that has interrupted its own restorer. Returns the restorer's address. */

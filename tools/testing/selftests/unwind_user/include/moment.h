@@ -79,10 +79,13 @@ struct record {
 int records(struct sampler *sampler, struct record *all, int max);
 
 /*
- * Count the samples that have the stack of known_syscall(). The stack is the only one
- * with the cookie of the sample, comes later, and is of the same thread. Returns their
- * number, which is negative if there is another sample.
+ * Count the samples that have a right stack. The stack is the only one with the cookie
+ * of the sample, comes later, and is of the same thread. Returns their number, which is
+ * negative if there is another sample.
  */
+int samples_with(struct sampler *sampler, bool (*is_right)(const struct record *stack));
+
+/* Count the samples that have the stack of known_syscall(). Returns as samples_with(). */
 int samples_with_stack(struct sampler *sampler);
 
 /*

@@ -9,9 +9,9 @@
 
 void act_register(void);
 void act_unregister(void);
-void act_update(void);
+void act_replace(void);
 void act_both(void);
-void act_enumerate(void);
+void act_list(void);
 long unregister_all(void);
 void act_few(void);
 void act_crowd(void);

@@ -26,12 +26,25 @@ int tables_one(unsigned long operation, const struct unwind_table *table);
 
 #define do_register(table)	tables_one(PR_UNWIND_TABLES_REGISTER, table)
 #define do_unregister(table)	tables_one(PR_UNWIND_TABLES_UNREGISTER, table)
-#define do_update(table)	tables_one(PR_UNWIND_TABLES_UPDATE, table)
 
-/* List what is registered. Returns how many tables there are, or a negative errno. */
-long tables_list(struct unwind_table *tables, unsigned long count);
+/* Who registered a table, and what was found out about it. */
+enum table_origin { TABLE_BY_EXEC, TABLE_BY_PRCTL, TABLE_BY_DISCOVERY };
+enum table_state { TABLE_UNCHECKED, TABLE_GOOD, TABLE_DISABLED, TABLE_MISSING };
 
-/* Count what is registered. Returns how many tables there are, or a negative errno. */
+/* A table as /proc/self/unwind_tables lists it. */
+struct listed {
+	struct unwind_table table;
+	enum table_origin origin;
+	enum table_state state;
+};
+
+/*
+ * List all tables, up to @count. Returns how many there are, or a negative errno. It makes
+ * system calls only: children of many threads may call it.
+ */
+long tables_list(struct listed *tables, unsigned long count);
+
+/* Count all tables. Returns how many there are, or a negative errno. */
 long tables_count(void);
 
 /*
@@ -42,9 +55,9 @@ bool same_ranges(const struct unwind_table *a, const struct unwind_table *b);
 
 /*
  * Find a table among those that are registered. Returns the table as the kernel lists
- * it; its state is -1 if it is not there.
+ * it; its state is TABLE_MISSING if it is not there.
  */
-struct unwind_table tables_find(const struct unwind_table *wanted);
+struct listed tables_find(const struct unwind_table *wanted);
 
 /* Find out whether a table is registered. Returns whether it is. */
 bool registered(const struct unwind_table *wanted);
@@ -84,7 +97,6 @@ static_assert(sizeof(struct hand_table) == 28 + 2 * 16 + 5 + 3, "layout");
 
 /* Where things are that tests break, and the reason that the kernel then gives. */
 #define VERSION_OFFSET		2
-#define VERSION_REASON		4
 #define VERSION_STATE		"disabled:version@0x2"
 #define ROW_INFO_OFFSET		(sizeof(struct hand_table) - 2)
 

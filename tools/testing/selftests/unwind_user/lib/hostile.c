@@ -5,7 +5,7 @@
 
 unsigned long hostile_rows_return(const struct synth *synth, unsigned int nth)
 {
-	return synth_function(synth, 1) + MOST_ROWS + 1 - nth;
+	return synth_function(synth, 1) + MANY_ROWS + 1 - nth;
 }
 
 const char *hostile_rows(struct synth *synth)

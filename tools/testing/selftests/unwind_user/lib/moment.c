@@ -92,7 +92,15 @@ int records(struct sampler *sampler, struct record *all, int max)
 	return n;
 }
 
-int samples_with_stack(struct sampler *sampler)
+static void print_stack(const struct record *stack)
+{
+	ksft_print_msg("%u frames:", stack->frames);
+	for (unsigned int i = 0; i < stack->frames && i < MAX_FRAMES; i++)
+		printf(" 0x%lx", stack->ips[i]);
+	printf("\n");
+}
+
+int samples_with(struct sampler *sampler, bool (*is_right)(const struct record *stack))
 {
 	struct record all[MAX_RECORDS];
 	int n = records(sampler, all, MAX_RECORDS), samples = 0, bad = n < 0;
@@ -107,7 +115,9 @@ int samples_with_stack(struct sampler *sampler)
 			    all[j].cookie != all[i].cookie)
 				continue;
 			stacks++;
-			right += j > i && all[j].right && all[j].tid == all[i].tid;
+			if (!is_right(&all[j]))
+				print_stack(&all[j]);
+			right += j > i && is_right(&all[j]) && all[j].tid == all[i].tid;
 		}
 		if (!all[i].cookie || stacks != 1 || right != 1) {
 			ksft_print_msg("sample: cookie 0x%lx, %d stacks, %d right\n",
@@ -117,6 +127,16 @@ int samples_with_stack(struct sampler *sampler)
 		samples++;
 	}
 	return bad ? -bad : samples;
+}
+
+static bool is_known(const struct record *stack)
+{
+	return stack->right;
+}
+
+int samples_with_stack(struct sampler *sampler)
+{
+	return samples_with(sampler, is_known);
 }
 
 int samples_without_stack(struct sampler *sampler)

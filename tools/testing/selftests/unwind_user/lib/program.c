@@ -20,6 +20,7 @@ void program_add_table(struct headers *headers, unsigned long vaddr, unsigned lo
 {
 	program_add_header(headers, (struct elf64_phdr) {
 		.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
+		.p_offset = vaddr - TABLES + (SEGMENTS - 1) * PAGE,
 		.p_vaddr = headers->phdrs[0].p_vaddr + vaddr,
 		.p_filesz = size, .p_memsz = size,
 	});

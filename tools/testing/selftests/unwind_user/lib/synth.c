@@ -98,8 +98,8 @@ const char *synth_sample_again(struct synth *synth)
 
 const char *synth_sample(struct synth *synth)
 {
-	if (registered(&synth->ranges) && do_update(&synth->ranges))
-		return "cannot update the table";
+	if (registered(&synth->ranges) && do_register(&synth->ranges))
+		return "cannot register the table again";
 	return synth_sample_again(synth);
 }
 

@@ -27,9 +27,10 @@ int tables_one(unsigned long operation, const struct unwind_table *table)
 	return ret < 0 ? ret : -EPROTO;
 }
 
-long tables_list(struct unwind_table *tables, unsigned long count)
+bool same_ranges(const struct unwind_table *a, const struct unwind_table *b)
 {
-	return tables_call(PR_UNWIND_TABLES_ENUMERATE, tables, count, sizeof(*tables));
+	return a->text_start == b->text_start && a->text_end == b->text_end &&
+	       a->table_start == b->table_start && a->table_end == b->table_end;
 }
 
 long tables_count(void)
@@ -37,27 +38,21 @@ long tables_count(void)
 	return tables_list(NULL, 0);
 }
 
-bool same_ranges(const struct unwind_table *a, const struct unwind_table *b)
+struct listed tables_find(const struct unwind_table *wanted)
 {
-	return a->text_start == b->text_start && a->text_end == b->text_end &&
-	       a->table_start == b->table_start && a->table_end == b->table_end;
-}
-
-struct unwind_table tables_find(const struct unwind_table *wanted)
-{
-	struct unwind_table all[256];
+	struct listed all[256];
 	long count = tables_list(all, 256);
 
 	for (long i = 0; i < count && i < 256; i++) {
-		if (same_ranges(&all[i], wanted))
+		if (same_ranges(&all[i].table, wanted))
 			return all[i];
 	}
-	return (struct unwind_table){ .state = -1 };
+	return (struct listed){ .state = TABLE_MISSING };
 }
 
 bool registered(const struct unwind_table *wanted)
 {
-	return tables_find(wanted).state != (__u32)-1;
+	return tables_find(wanted).state != TABLE_MISSING;
 }
 
 struct unwind_table ranges(const void *text, size_t text_len, const void *table, size_t table_len)
@@ -163,7 +158,7 @@ enum leaf_stack call_leaf(struct sampler *sampler, const void *leaf)
 
 bool tables_missing(void)
 {
-	return tables_count() == -EINVAL;
+	return tables_call(PR_UNWIND_TABLES_REGISTER, NULL, 0, sizeof(struct unwind_table));
 }
 
 bool ended_well(pid_t pid)
@@ -186,30 +181,110 @@ int write_string(const char *path, const char *text)
 	return ret;
 }
 
-int proc_all_lines(pid_t pid, struct line *lines, int max)
+/* A file that is read by system calls alone: also in a child of many threads. */
+struct reader {
+	int fd;
+	size_t at, len;
+	char text[4096];
+};
+
+static int open_lines(struct reader *reader, pid_t pid)
 {
-	char path[64], text[1024];
-	FILE *file;
-	int n = 0;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/unwind_tables", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	while (n < max && fgets(text, sizeof(text), file)) {
-		struct line *line = &lines[n++];
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+	reader->at = 0;
+	reader->len = 0;
+	return reader->fd < 0 ? -errno : 0;
+}
 
-		memset(line, 0, sizeof(*line));
-		if (sscanf(text, "%llx-%llx %llx-%llx %15s %15s %63s %255[^\n]",
-			   &line->table.text_start, &line->table.text_end,
-			   &line->table.table_start, &line->table.table_end, line->format,
-			   line->origin, line->state, line->path) < 7)
-			n = -EPROTO;
-		if (n < 0)
-			break;
+/* Returns 1, 0 at the end of the file, or a negative errno. */
+static int read_line(struct reader *reader, struct line *line)
+{
+	char text[1024];
+	size_t len = 0;
+
+	do {
+		if (reader->at == reader->len) {
+			ssize_t ret = read(reader->fd, reader->text, sizeof(reader->text));
+
+			if (ret <= 0)
+				return ret < 0 ? -errno : 0;
+			reader->at = 0;
+			reader->len = ret;
+		}
+		if (len == sizeof(text))
+			return -EPROTO;
+		text[len] = reader->text[reader->at++];
+	} while (text[len++] != '\n');
+	text[len - 1] = '\0';
+
+	memset(line, 0, sizeof(*line));
+	if (sscanf(text, "%llx-%llx %llx-%llx %llx %15s %15s %63s %255[^\n]",
+		   &line->table.text_start, &line->table.text_end,
+		   &line->table.table_start, &line->table.table_end, &line->table.header,
+		   line->format, line->origin, line->state, line->path) < 8)
+		return -EPROTO;
+	if (!strcmp(line->format, "sframe"))
+		line->table.format = UNWIND_TABLE_SFRAME;
+	else if (!strcmp(line->format, "eh_frame"))
+		line->table.format = UNWIND_TABLE_EH_FRAME;
+	else if (strcmp(line->format, "none"))
+		return -EPROTO;
+	return 1;
+}
+
+int proc_all_lines(pid_t pid, struct line *lines, int max)
+{
+	struct reader reader;
+	int n = 0, ret = open_lines(&reader, pid);
+
+	if (ret)
+		return ret;
+	for (ret = 1; n < max && ret > 0; n += ret > 0)
+		ret = read_line(&reader, &lines[n]);
+	close(reader.fd);
+	return ret < 0 ? ret : n;
+}
+
+static enum table_origin origin_of(const struct line *line)
+{
+	if (!strcmp(line->origin, "exec"))
+		return TABLE_BY_EXEC;
+	return strcmp(line->origin, "prctl") ? TABLE_BY_DISCOVERY : TABLE_BY_PRCTL;
+}
+
+static enum table_state state_in(const struct line *line)
+{
+	if (!strcmp(line->state, "good"))
+		return TABLE_GOOD;
+	return strcmp(line->state, "unchecked") ? TABLE_DISABLED : TABLE_UNCHECKED;
+}
+
+long tables_list(struct listed *tables, unsigned long count)
+{
+	struct reader reader;
+	struct line line;
+	long n = 0;
+	int ret = open_lines(&reader, getpid());
+
+	if (ret)
+		return ret;
+	while ((ret = read_line(&reader, &line)) > 0) {
+		/* A text without a table. */
+		if (!line.table.format)
+			continue;
+		if ((unsigned long)n < count)
+			tables[n] = (struct listed){
+				.table = line.table,
+				.origin = origin_of(&line),
+				.state = state_in(&line),
+			};
+		n++;
 	}
-	fclose(file);
-	return n;
+	close(reader.fd);
+	return ret < 0 ? ret : n;
 }
 
 int proc_lines(pid_t pid, struct line *lines, int max)

@@ -58,13 +58,13 @@ static void see_count(long nr)
 	count(HUNDREDS, nr >= 100);
 }
 
-static void see_formats(const struct unwind_table *tables, long nr)
+static void see_formats(const struct listed *tables, long nr)
 {
 	for (long i = 0; i < nr; i++) {
-		if (i && tables[i].text_start == tables[i - 1].text_start)
-			count(BOTH, tables[i].format != tables[i - 1].format);
-		if (tables[i].format == UNWIND_TABLE_EH_FRAME)
-			count(EH_FRAME, tables[i].state == UNWIND_TABLE_GOOD);
+		if (i && tables[i].table.text_start == tables[i - 1].table.text_start)
+			count(BOTH, tables[i].table.format != tables[i - 1].table.format);
+		if (tables[i].table.format == UNWIND_TABLE_EH_FRAME)
+			count(EH_FRAME, tables[i].state == TABLE_GOOD);
 	}
 }
 
@@ -78,17 +78,12 @@ void act_register(void)
 /* One of those that are there. */
 static struct unwind_table any_registered(void)
 {
-	struct unwind_table all[16];
+	struct listed all[16];
 	long nr = tables_list(all, ARRAY_SIZE(all));
-	struct unwind_table *table;
 
 	if (nr <= 0)
 		return any_table();
-	table = &all[below(nr < (long)ARRAY_SIZE(all) ? nr : ARRAY_SIZE(all))];
-	/* Without what the kernel says about it. */
-	table->state = 0;
-	table->origin = 0;
-	return *table;
+	return all[below(nr < (long)ARRAY_SIZE(all) ? nr : ARRAY_SIZE(all))].table;
 }
 
 void act_unregister(void)
@@ -98,7 +93,7 @@ void act_unregister(void)
 	count(UNREGISTER, !do_unregister(&table));
 }
 
-void act_update(void)
+void act_replace(void)
 {
 	struct unwind_table table = any_registered(), other = any_table();
 
@@ -108,7 +103,7 @@ void act_update(void)
 		table.table_end = other.table_end;
 		table.header = other.header;
 	}
-	count(UPDATE, !do_update(&table));
+	count(REPLACE, !do_register(&table));
 }
 
 /* Another table for the same text, of the other format. */
@@ -129,15 +124,14 @@ void act_both(void)
 		count(UNREGISTER, !do_unregister(one_in(2) ? &table : &other));
 }
 
-void act_enumerate(void)
+void act_list(void)
 {
 	unsigned long room = below(65);
-	struct unwind_table all[64];
-	bool fault = one_in(4);
-	long nr = tables_list(fault ? NULL : all, room);
+	struct listed all[64];
+	long nr = tables_list(all, room);
 
-	count(ENUMERATE, nr >= 0 || nr == -EFAULT);
-	if (!fault && nr > 0)
+	count(LIST, nr >= 0);
+	if (nr > 0)
 		see_formats(all, nr < (long)room ? nr : (long)room);
 	see_count(tables_count());
 }
@@ -145,7 +139,7 @@ void act_enumerate(void)
 /* Remove all that is registered; what the kernel has found is not. Returns how many are left. */
 long unregister_all(void)
 {
-	struct unwind_table all[64];
+	struct listed all[64];
 	long nr, removed, left;
 
 	do {
@@ -155,11 +149,9 @@ long unregister_all(void)
 		for (long i = 0; i < nr && i < (long)ARRAY_SIZE(all); i++) {
 			bool done;
 
-			if (all[i].origin == UNWIND_TABLE_BY_DISCOVERY)
+			if (all[i].origin == TABLE_BY_DISCOVERY)
 				continue;
-			all[i].state = 0;
-			all[i].origin = 0;
-			done = !do_unregister(&all[i]);
+			done = !do_unregister(&all[i].table);
 			count(UNREGISTER, done);
 			removed += done;
 			left += !done;

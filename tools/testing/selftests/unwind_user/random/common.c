@@ -21,8 +21,8 @@ struct object objects[4];
 const char * const kind_names[NR_KINDS] = {
 	[REGISTER] = "register a table",
 	[UNREGISTER] = "unregister a table",
-	[UPDATE] = "update a table",
-	[ENUMERATE] = "enumerate tables",
+	[REPLACE] = "replace a table",
+	[LIST] = "list tables",
 	[REFUSED] = "mad arguments of prctl() are refused",
 	[NONE] = "no table is left",
 	[ONE] = "one table is left",

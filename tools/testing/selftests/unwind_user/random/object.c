@@ -44,11 +44,11 @@ static void any_headers(struct object *object, unsigned int format)
 /* Whether the kernel has found something; only if all that there is can be seen. */
 static bool has_found(unsigned int format)
 {
-	struct unwind_table all[64];
+	struct listed all[64];
 	long nr = tables_list(all, ARRAY_SIZE(all));
 
 	for (long i = 0; i < nr && i < (long)ARRAY_SIZE(all); i++) {
-		if (all[i].origin == UNWIND_TABLE_BY_DISCOVERY && all[i].format == format)
+		if (all[i].origin == TABLE_BY_DISCOVERY && all[i].table.format == format)
 			return true;
 	}
 	return false;

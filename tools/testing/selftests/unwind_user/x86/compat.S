@@ -13,8 +13,8 @@
 
 /* Of <linux/prctl.h>, which is not for assembly, and <linux/unwind_tables.h>. */
 #define PR_UNWIND_TABLES		82
-#define PR_UNWIND_TABLES_ENUMERATE	3
-#define UNWIND_TABLE_SIZE_VER0		56
+#define PR_UNWIND_TABLES_REGISTER	0
+#define UNWIND_TABLE_SIZE_VER0		48
 
 #ifdef __x86_64__
 #define REG(name)	%r##name
@@ -31,11 +31,11 @@
 	movl	$4, %edx
 	syscall
 .endm
-/* prctl(PR_UNWIND_TABLES, PR_UNWIND_TABLES_ENUMERATE, ...), as programs of 64 bits call it. */
+/* prctl(PR_UNWIND_TABLES, PR_UNWIND_TABLES_REGISTER, ...), as programs of 64 bits call it. */
 .macro list_tables
 	movl	$(__NR_prctl & ~__X32_SYSCALL_BIT), %eax
 	movl	$PR_UNWIND_TABLES, %edi
-	movl	$PR_UNWIND_TABLES_ENUMERATE, %esi
+	movl	$PR_UNWIND_TABLES_REGISTER, %esi
 	xorl	%edx, %edx
 	xorl	%r10d, %r10d
 	movl	$UNWIND_TABLE_SIZE_VER0, %r8d
@@ -60,7 +60,7 @@
 .macro list_tables
 	movl	$__NR_prctl, %eax
 	movl	$PR_UNWIND_TABLES, %ebx
-	movl	$PR_UNWIND_TABLES_ENUMERATE, %ecx
+	movl	$PR_UNWIND_TABLES_REGISTER, %ecx
 	xorl	%edx, %edx
 	xorl	%esi, %esi
 	movl	$UNWIND_TABLE_SIZE_VER0, %edi

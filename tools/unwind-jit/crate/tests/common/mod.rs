@@ -25,8 +25,6 @@ pub struct Entry {
     pub header: u64,
     pub format: u32,
     pub flags: u32,
-    pub state: u32,
-    pub origin: u32,
 }
 
 impl Entry {
@@ -38,13 +36,21 @@ impl Entry {
         // but this one writes to it.
         unsafe { std::slice::from_raw_parts(start as *const u8, end - start) }
     }
+
+    /// Whether registering `new` leaves this one.
+    fn stays_beside(&self, new: &Self) -> bool {
+        if self.text == new.text {
+            return self.format != new.format;
+        }
+        self.text[1] <= new.text[0] || new.text[1] <= self.text[0]
+    }
 }
 
 /// What was registered by this thread.
 #[derive(Default)]
 pub struct Kernel {
     pub entries: Vec<Entry>,
-    /// How often something was registered or updated.
+    /// How often something was registered or unregistered.
     pub calls: usize,
     /// What all calls fail with, if not 0.
     pub errno: c_int,
@@ -67,28 +73,31 @@ unsafe extern "C" fn prctl(
     count: c_ulong,
     size: c_ulong,
 ) -> c_int {
-    assert_eq!((option, size), (82, 56));
+    assert_eq!((option, size), (82, 48));
     let (ret, errno) = KERNEL.with_borrow_mut(|kernel| {
         if kernel.errno != 0 {
             return (-1, kernel.errno);
         }
-        if operation == 3 {
-            return (kernel.entries.len() as c_int, 0);
+        if (operation, count) == (0, 0) {
+            return (0, 0);
         }
         assert_eq!(count, 1);
         // SAFETY: By the contract of this function.
         let entry = unsafe { (*entry).clone() };
-        assert_eq!((entry.flags, entry.state, entry.origin), (0, 0, 0));
-        let found = kernel
-            .entries
-            .iter()
-            .position(|other| other.text == entry.text && other.format == entry.format);
-        match (operation, found) {
-            (0, Some(_)) => return (-1, libc::EEXIST),
-            (0, None) => kernel.entries.push(entry),
-            (_, None) => return (-1, libc::ENOENT),
-            (1, Some(nth)) => drop(kernel.entries.remove(nth)),
-            (_, Some(nth)) => kernel.entries[nth] = entry,
+        assert_eq!(entry.flags, 0);
+        match operation {
+            0 => {
+                kernel.entries.retain(|other| other.stays_beside(&entry));
+                kernel.entries.push(entry);
+            }
+            1 => {
+                let same = |other: &Entry| other.text == entry.text && other.format == entry.format;
+                let Some(nth) = kernel.entries.iter().position(same) else {
+                    return (-1, libc::ENOENT);
+                };
+                kernel.entries.remove(nth);
+            }
+            _ => return (-1, libc::EINVAL),
         }
         kernel.calls += 1;
         (1, 0)
@@ -101,7 +110,7 @@ unsafe extern "C" fn prctl(
     ret
 }
 
-/// How often something was registered or updated.
+/// How often something was registered or unregistered.
 pub fn calls() -> usize {
     KERNEL.with_borrow(|kernel| kernel.calls)
 }

@@ -16,7 +16,7 @@ use super::super::cases;
 use crate::memory::Memory;
 use crate::parse::Unsupported;
 use crate::parse::eh_frame::{Abi, Header, Reason};
-use crate::parse::{self, AArch64, Amd64, Budget, Error, Register, Rule, Value};
+use crate::parse::{self, AArch64, Amd64, Error, Register, Rule, Value};
 
 /// The addresses of the table and of its function, and the function's size.
 const BASE: u64 = 0x10_0000;
@@ -214,8 +214,7 @@ fn compare<A: Abi>(program: &[u8], tracked: u32) -> (u32, u32) {
     let (mut good, mut bad) = (0, 0);
 
     for pc in START..START + u64::from(SIZE) {
-        let mut budget = Budget::new(100_000);
-        let found = header.rule_of(tracked, &memory, BASE, pc, &mut budget);
+        let found = header.rule(&memory, BASE, pc, tracked);
         let mut context = UnwindContext::new();
         let row = fde.unwind_info_for_address(&section, &bases, &mut context, pc);
         let wanted = row.as_ref().map(|row| expected::<A>(&section, row, tracked));

@@ -214,13 +214,13 @@ proptest! {
         }
     }
 
-    /// Reads fail, and budgets are short.
+    /// Reads fail, and units are few.
     #[test]
     fn refused(
         entries in vec(entry(), 1..140),
         hole in any::<Index>(),
         nth in 0..40_u32,
-        units in 0..300_u32,
+        units in 0..3000_u32,
         offset in number(),
     ) {
         let bytes = file(&entries, 62, 64);

@@ -12,8 +12,8 @@ use crate::check::object as find;
 use crate::memory::Memory;
 use crate::parse::elf::{Error, Object, Target};
 
-/// A budget that is enough for any file.
-const ENOUGH: u32 = 1000;
+/// Units that are enough for any file.
+const ENOUGH: u32 = 10_000;
 
 /// Files of a machine with pages of 64 KiB.
 const LARGE_PAGES: Target = Target { machine: 183, page_size: 0x1_0000 };

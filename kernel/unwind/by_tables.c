@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The step from a frame to its caller's by what the tables say.
+ */
+#include <linux/sched.h>
+#include <linux/unwind_tables.h>
+#include <linux/unwind_user.h>
+
+#include "user.h"
+
+/* Find the rule for an address of the current frame in the tables. */
+int unwind_user_lookup(struct unwind_user_state *state, unsigned long ip,
+		       struct unwind_user_frame *frame)
+{
+	state->tables.caller = !state->exact;
+	return unwind_tables_unpack(unwind_tables_lookup(ip, &state->tables), frame,
+				    &state->tables);
+}
+
+/* How a stack ends where there is no rule, for the reason that the lookup gave. */
+static enum unwind_user_end end_of_lookup(int error)
+{
+	switch (error) {
+	case -EFAULT:
+		return UNWIND_USER_END_FAULT;
+	case -EINVAL:
+		return UNWIND_USER_END_MALFORMED;
+	case -EOPNOTSUPP:
+		return UNWIND_USER_END_RULE;
+	case -E2BIG:
+		return UNWIND_USER_END_BUDGET;
+	default:
+		return UNWIND_USER_END_NO_INFO;
+	}
+}
+
+/*
+ * Find where the caller's value of the tracked register is: in the register still,
+ * as it is in most functions, or saved in their frame. It is not known otherwise.
+ */
+static bool find_tracked(struct unwind_user_state *state, struct unwind_user_frame *saved,
+			 unsigned long *value)
+{
+	const unsigned long ip = state->ip - !state->exact;
+
+	if (!(state->available_types & UNWIND_USER_TYPE_TABLES) ||
+	    unwind_tables_lookup_register(ip, state->tracked, saved, &state->tables))
+		return false;
+	if (saved->fp_from == UNWIND_USER_UNCHANGED)
+		return !unwind_user_register(state, state->tracked, value);
+	return saved->fp_from == UNWIND_USER_AT_CFA;
+}
+
+/* Apply a rule, and take the tracked register along to the caller's frame. */
+static noinline int apply_tracking(struct unwind_user_state *state,
+				   const struct unwind_user_frame *frame, s32 cfa_above)
+{
+	struct unwind_user_frame saved;
+	unsigned long value = 0;
+	bool known;
+	int ret;
+
+	known = find_tracked(state, &saved, &value);
+	ret = unwind_user_apply(state, frame, cfa_above);
+	if (ret)
+		return ret;
+	/* The stack pointer is the CFA now. */
+	if (known && saved.fp_from == UNWIND_USER_AT_CFA)
+		known = !unwind_user_read(state, state->sp + saved.fp_off, &value);
+	state->tracked_value = value;
+	state->tracked_known = known;
+	return 0;
+}
+
+/* Go to the caller's frame by what the tables say; -EAGAIN if that is nothing. */
+int unwind_user_next_tables(struct unwind_user_state *state)
+{
+	struct unwind_user_frame frame;
+	s32 cfa_above = 0;
+	int ret;
+
+	/*
+	 * A caller is where it called, not where the callee returns to: after
+	 * a call that never returns there may be another function, or none.
+	 */
+	if (state->rule)
+		ret = unwind_tables_unpack(state->rule, &frame, &state->tables);
+	else
+		ret = unwind_user_lookup(state, state->ip - !state->exact, &frame);
+	if (ret) {
+		state->end = end_of_lookup(ret);
+		return ret == -E2BIG ? ret : -EAGAIN;
+	}
+
+	if (frame.flags & UNWIND_USER_OUTERMOST) {
+		state->end = UNWIND_USER_END_COMPLETE;
+		return -ENOENT;
+	}
+	/* Then the return address is just below the CFA. */
+	if (frame.flags & UNWIND_USER_CFA_ABOVE) {
+		cfa_above = frame.ra_off;
+		frame.ra_off = -(s32)state->ws;
+	}
+	/*
+	 * Where a rule leads nowhere the stack is not what it seems, and a guess would
+	 * not be better.
+	 */
+	if (frame.flags & UNWIND_USER_NO_ROWS)
+		ret = unwind_user_next_signal(state);
+	else if (unlikely(state->tracked))
+		ret = apply_tracking(state, &frame, cfa_above);
+	else
+		ret = unwind_user_apply(state, &frame, cfa_above);
+	if (ret) {
+		const u8 reg = frame.cfa_from & UNWIND_USER_REG_MASK;
+
+		/* Functions may change any other register, and no rule says where. */
+		if (ret == -ENOENT && arch_unwind_user_is_preserved(reg))
+			state->wanted = reg;
+		state->end = unwind_user_end_frame(ret);
+	} else if (!(frame.flags & UNWIND_USER_NO_ROWS)) {
+		state->current_type = UNWIND_USER_TYPE_TABLES;
+	}
+	return ret;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames that no call has made: those of signals, and the trampolines of probes.
+ */
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/unwind_user.h>
+#include <linux/uprobes.h>
+
+#include "user.h"
+
+/* Note whether the first word above the frame could be that of a signal's. */
+void unwind_user_check_signal(struct unwind_user_state *state)
+{
+	unsigned long word;
+
+	state->maybe_signal = state->ws == sizeof(long) &&
+			      !unwind_user_read(state, state->sp, &word) &&
+			      arch_unwind_user_maybe_signal(state->ip, word);
+}
+
+/*
+ * Where a probe has sent the program to a trampoline, go to where the program
+ * is to go on. The trampolines are VM_IO, so they are not text here. What this reads
+ * was just used, so it waits for nothing.
+ */
+static noinline void __unwind_user_leave_trampoline(struct unwind_user_state *state)
+{
+	const struct uprobe_stack stack = { state->stack_start, state->stack_end };
+
+	if (!arch_uprobe_leave_trampoline(&state->ip, &state->sp, &stack) &&
+	    unwind_user_find_text(state, state->ip))
+		arch_uprobe_leave_call(&state->ip, &state->sp, state->text_end);
+}
+
+void unwind_user_leave_trampoline(struct unwind_user_state *state)
+{
+	if (unlikely(uprobe_in_use()))
+		__unwind_user_leave_trampoline(state);
+}
+
+/* Go to what a signal interrupted; its registers are on the handler's stack. */
+int unwind_user_next_signal(struct unwind_user_state *state)
+{
+	int ret = arch_unwind_user_interrupted(state);
+
+	if (ret)
+		return ret;
+	if (!state->ip || state->ip >= TASK_SIZE_MAX)
+		return -EINVAL;
+
+	state->topmost = false;
+	state->exact = true;
+	state->current_type = UNWIND_USER_TYPE_SIGNAL;
+	/* The handler may have had a stack of its own. */
+	unwind_user_find_stack(state);
+	unwind_user_leave_trampoline(state);
+	unwind_user_check_signal(state);
+	return 0;
+}
+
+/*
+ * Whether the current frame is what a signal handler returns to. That starts at
+ * the return address, so what is before it has nothing to do with it.
+ */
+bool unwind_user_is_signal(struct unwind_user_state *state)
+{
+	struct unwind_user_frame frame;
+
+	if (unwind_user_find_text(state, state->ip) && arch_unwind_user_is_restorer(state))
+		return true;
+
+	return (state->available_types & UNWIND_USER_TYPE_TABLES) &&
+	       !unwind_user_lookup(state, state->ip, &frame) &&
+	       (frame.flags & UNWIND_USER_SIGNAL) && (frame.flags & UNWIND_USER_NO_ROWS);
+}
