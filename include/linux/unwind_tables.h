@@ -18,7 +18,7 @@ enum unwind_table_origin {
 	UNWIND_TABLE_BY_DISCOVERY,
 };
 
-/* What was found out about a table. */
+/* The state of a table. */
 enum unwind_table_state {
 	UNWIND_TABLE_UNCHECKED,
 	UNWIND_TABLE_GOOD,
@@ -26,7 +26,7 @@ enum unwind_table_state {
 };
 
 /**
- * struct unwind_table_info - What /proc/PID/unwind_tables shows of a text and a table
+ * struct unwind_table_info - A line of /proc/PID/unwind_tables
  * @text_start:	   Address of the first byte of text
  * @text_end:	   Address after the last byte of text
  * @table_start:   Address of the table's first byte
@@ -34,7 +34,7 @@ enum unwind_table_state {
  * @header:	   Address of the header of an .eh_frame table, .eh_frame_hdr
  * @format:	   The table's format, UNWIND_TABLE_SFRAME, _EH_FRAME or _ABSENT
  * @origin:	   Who registered it, an enum unwind_table_origin
- * @state:	   What was found out about it, an enum unwind_table_state
+ * @state:	   The table's state, an enum unwind_table_state
  * @reason_offset: Where a disabled table is malformed, in bytes from its start
  * @reason:	   Why the table is disabled, or why there is none, in a word; or NULL
  */
@@ -52,33 +52,29 @@ struct unwind_table_info {
 };
 
 /*
- * What the lookups of one stack may cost: as many bytes as are read of its tables, of
- * which each read counts as 32 at least, and each step of a search as 32. A usual lookup
- * costs some 600. Whatever is in the tables, a walk takes less than four million
- * instructions.
+ * What the lookups of one stack may cost together. The unit is a byte that is read of a
+ * table. A read counts as 32 at least, and so does each step of a search. A lookup costs
+ * some 600. Whatever is in the tables, a walk takes less than four million instructions.
  */
 #define UNWIND_TABLES_BUDGET		(80 * 1024)
 
-/*
- * Of how many texts of a stack the program headers are read, to find a table. The next
- * stack gets further.
- */
+/* Number of texts whose program headers a walk reads. The next stack gets further. */
 #define UNWIND_TABLES_DISCOVERIES	8
 
 /*
- * Bits of a rule in a word: the usual ones are applied as they are. From FP and CFA on
- * there are the place of the frame pointer and the CFA, in words. The 25 bits below the
- * CFA are 0: the return address is just below it. An architecture that keeps that
- * elsewhere has room there for its place, and for a wider place of the frame pointer.
+ * Bits of a rule in a word. The walker applies usual rules as they are: FP is the shift of
+ * the frame pointer's place, and CFA that of the CFA's offset, both in words. The 25 bits
+ * between them are 0: the return address is just below the CFA. They are for
+ * architectures that have it elsewhere, or the frame pointer farther away.
  */
 #define UNWIND_TABLES_RULE_USUAL	0x1
 #define UNWIND_TABLES_RULE_FROM_FP	0x2
 #define UNWIND_TABLES_RULE_FP		2
 #define UNWIND_TABLES_RULE_CFA		32
 #define UNWIND_TABLES_RULE_CFA_BITS	20
-/* In a word that is not usual, with FROM_FP's bit: there is no caller. */
+/* In a word that is not usual but has the bit of FROM_FP: there is no caller. */
 #define UNWIND_TABLES_RULE_OUTERMOST	0x4
-/* Without that bit: the rule is in the walk's frame; or there is none, but an errno. */
+/* Without these bits: the rule is in the walk's frame; or the word has an errno. */
 #define UNWIND_TABLES_RULE_LARGE	0x8
 #define UNWIND_TABLES_RULE_ERROR	0x10
 #define UNWIND_TABLES_RULE_ERRNO	8
@@ -118,7 +114,6 @@ struct unwind_tables_part {
 	u64		offset;
 };
 
-
 #ifdef CONFIG_UNWIND_USER_TABLES
 
 /* Which tables are used: sysctl kernel.unwind_tables. Each level adds to the one before. */
@@ -133,7 +128,7 @@ extern unsigned int unwind_tables_level;
 long unwind_tables_prctl(unsigned long operation, struct unwind_table __user *tables,
 			 unsigned long count, unsigned long size);
 
-/* Called by Rust, in kernel/unwind/tables/: */
+/* For the Rust code in kernel/unwind/tables/ only: */
 unsigned int unwind_tables_most(void);
 bool unwind_tables_may_discover(void);
 int unwind_tables_read(void *to, unsigned long addr, unsigned int len,
@@ -150,14 +145,14 @@ int unwind_tables_lock_table(const struct unwind_table *table);
 void unwind_tables_unlock_mapped(void);
 bool unwind_tables_may_wait(void);
 
-/* Called here, and by C in kernel/unwind/tables/: */
+/* Rust functions, for this file and for kernel/unwind/tables/ only: */
 int __unwind_tables_register(struct mm_struct *mm, const struct unwind_table *table);
 int __unwind_tables_unregister(struct mm_struct *mm, const struct unwind_table *table);
 void __unwind_tables_exec(struct mm_struct *mm, unsigned long bias, const void *headers,
 			  size_t len);
 /*
- * Yields how many of @infos it fills in: one for each table of a text, or one for a text
- * without. It is 0 if there is no such text.
+ * Fills in @infos for the first text that ends above @from: one for each table, or one if
+ * the text has none. Returns their number, or 0 if there is no such text.
  */
 unsigned int __unwind_tables_next(struct mm_struct *mm, unsigned long from,
 				  struct unwind_table_info infos[UNWIND_TABLE_FORMATS]);
@@ -170,11 +165,11 @@ u64 __unwind_tables_find(unsigned long ip, unsigned int reg, struct unwind_table
 int __unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame);
 
 /**
- * unwind_tables_registered - Whether an address space may have tables
+ * unwind_tables_registered - Say whether an address space has a registry
  * @mm: The address space
  *
  * Context: Any. @mm must have users.
- * Return: Whether anything was ever registered, or looked for.
+ * Return: Whether it has one: a table was registered, or a walk has looked for one.
  */
 static inline bool unwind_tables_registered(const struct mm_struct *mm)
 {
@@ -182,10 +177,10 @@ static inline bool unwind_tables_registered(const struct mm_struct *mm)
 }
 
 /**
- * unwind_tables_on - Whether tables are used at all
+ * unwind_tables_on - Say whether tables are used at all
  *
  * Context: Any.
- * Return: Whether administrators have not switched tables off.
+ * Return: Whether sysctl kernel.unwind_tables does not switch them off.
  */
 static inline bool unwind_tables_on(void)
 {
@@ -194,11 +189,11 @@ static inline bool unwind_tables_on(void)
 
 /**
  * unwind_tables_start - Get ready to look up a stack's addresses
- * @walk: What its lookups share
+ * @walk: The state of the walk's lookups
  * @mm:	  current->mm
  *
  * Context: May sleep.
- * Return: Whether there is anything to look up.
+ * Return: Whether there is a registry to look them up in.
  */
 static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 				       struct mm_struct *mm)
@@ -216,31 +211,31 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 }
 
 /**
- * unwind_tables_is_nothing - Whether an address is in text that is not asked for again
- * @walk: What all lookups of the stack share
+ * unwind_tables_is_skipped - Say whether a walk asks no table about an address
+ * @walk: The state of the walk's lookups
  * @ip:	  The address
  *
  * Context: Any.
- * Return: Whether it is in text that this stack's lookups have left behind.
+ * Return: Whether the address is in the text that the walk skips.
  */
-static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *walk,
+static inline bool unwind_tables_is_skipped(const struct unwind_tables_walk *walk,
 					    unsigned long ip)
 {
-	return ip - walk->nothing.start < walk->nothing.size;
+	return ip - walk->skipped.start < walk->skipped.size;
 }
 
 /*
- * The mark of an address in a generation: addresses of one generation have different
- * ones, since the factor is odd. A slot of another generation has the same mark with a
- * chance of one in 2^64. A program can choose its addresses so that one does: then only
- * its own stacks are wrong.
+ * Compute the mark of an address. Addresses of one generation have different marks, since
+ * the factor is odd. A slot of another generation has the same mark with a chance of one
+ * in 2^64. A program can choose its addresses so that one does: then only its own stacks
+ * are wrong.
  */
 static __always_inline u64 unwind_tables_mark(u64 generation, unsigned long ip)
 {
 	return (ip + generation) * 0xeb9fe1a85ec53e4bULL;
 }
 
-/* The slots where a rule may be: the mark's upper bits depend on all bits of its address. */
+/* Return the set of slots of a mark. Its upper bits depend on all bits of the address. */
 static __always_inline
 struct unwind_tables_slot *unwind_tables_set(struct unwind_tables_cache *cache, u64 mark)
 {
@@ -248,18 +243,17 @@ struct unwind_tables_slot *unwind_tables_set(struct unwind_tables_cache *cache, 
 }
 
 /**
- * unwind_tables_cached - Find what was looked up about an address before
- * @walk: What all lookups of the stack share; it has a cache
+ * unwind_tables_cached - Find the remembered rule for an address
+ * @walk: The state of the walk's lookups, with a cache
  * @ip:	  The address
  *
- * It takes no lock, writes nothing, and reads no memory of the program.
+ * This takes no lock, writes nothing, and reads no memory of the program.
  *
- * A rule is good at the moment when the generation is loaded. Whoever removes or
- * replaces a table changes the generation afterwards, and whoever remembers a rule has
- * loaded it before the table was looked for. So a rule of a table that has gone is
- * not known by this generation. The loads and stores of the slots need no order: a reader
- * that gets one word of a slot from one writer, and one from another, gets the mark of
- * neither, unless both have the same rule.
+ * A rule is right at the moment when the generation is loaded. A writer that removes or
+ * replaces a table changes the generation afterwards. A walk that remembers a rule has
+ * loaded the generation before it looked for the table. So the rule of a table that is
+ * gone has no mark of this generation. The loads and stores of a slot need no order: two
+ * words of different writers make the mark of neither, unless both have the same rule.
  *
  * Context: Any.
  * Return: A rule in a word, or 0.
@@ -281,12 +275,12 @@ static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk 
 }
 
 /**
- * unwind_tables_ask - Ask the tables about an address
- * @ip:	  The address, for which unwind_tables_cached() has found nothing
- * @walk: What all lookups of the stack share, from unwind_tables_start(), which has said
- *	  that there is something; @walk->caller says whether this is a caller's address
+ * unwind_tables_ask - Look up the rule for an address that has no remembered one
+ * @ip:	  The address
+ * @walk: The state of the walk's lookups, for which unwind_tables_start() has returned
+ *	  true; @walk->caller says whether this is the address of a caller
  *
- * A rule that fits into a word is remembered, unless it is good only for now.
+ * This remembers the rule, if it fits into a word and comes from a text of the registry.
  *
  * Context: Process context, page faults are disabled. May sleep.
  * Return: A rule in a word, or an errno in one. It is good until the next call.
@@ -294,7 +288,7 @@ static __always_inline u64 unwind_tables_cached(const struct unwind_tables_walk 
 u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk);
 
 /**
- * unwind_tables_lookup - Find the rule for an address in the current process
+ * unwind_tables_lookup - Find the rule for an address, remembered or not
  * @ip:	    The address
  * @walk:   As for unwind_tables_ask()
  *
@@ -319,7 +313,7 @@ int unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame,
 			 const struct unwind_tables_walk *walk);
 
 /**
- * unwind_tables_lookup_register - Find where the caller's value of a register is
+ * unwind_tables_lookup_register - Find the place of the caller's value of a register
  * @ip:	   The address
  * @reg:   The register's number in DWARF
  * @frame: Where to put the rule, in which @fp_from and @fp_off are about @reg, not
@@ -349,7 +343,7 @@ static inline void unwind_tables_init(struct mm_struct *mm)
  * @mm:	   The new address space, which only the caller uses
  * @oldmm: The one that it becomes a copy of
  *
- * Without memory, @mm ends up without tables. That is no reason to fail.
+ * If there is no memory, @mm gets no tables. That is no reason for fork() to fail.
  *
  * Context: Process context, may sleep. The caller holds the mmap lock of @oldmm
  *	    for writing.
@@ -361,12 +355,12 @@ static inline void unwind_tables_dup(struct mm_struct *mm, struct mm_struct *old
 }
 
 /**
- * unwind_tables_unmap - Forget what is about text or tables that are unmapped
+ * unwind_tables_unmap - Remove the texts of memory that is unmapped
  * @mm:	   The address space
  * @start: Address of the first byte that is unmapped
  * @end:   Address after the last one
  *
- * What a child does not get, or gets empty, is unmapped in the child.
+ * Memory that a child does not get, or gets empty, is unmapped in the child.
  *
  * Context: Process context, may sleep. The caller holds the mmap lock of @mm
  *	    for writing, or nobody else uses @mm.
@@ -385,8 +379,8 @@ static inline void unwind_tables_unmap(struct mm_struct *mm, unsigned long start
  * @headers: Its program headers, of 64 bits
  * @len:     How many bytes these have
  *
- * The tables are not looked at here, or by most programs ever. Failures are silent:
- * profilers can do without.
+ * This does not read the tables; most are never used. It ignores all errors: the program
+ * starts.
  *
  * Context: Process context, takes the mmap lock.
  */
@@ -397,7 +391,7 @@ static inline void unwind_tables_exec(struct mm_struct *mm, unsigned long bias,
 }
 
 /**
- * unwind_tables_exit - Free what an address space registered
+ * unwind_tables_exit - Free the registry of an address space
  * @mm: The address space, which has lost its last user
  *
  * Context: Process context, may sleep.
@@ -429,7 +423,7 @@ static inline bool unwind_tables_start(struct unwind_tables_walk *walk,
 	return false;
 }
 
-static inline bool unwind_tables_is_nothing(const struct unwind_tables_walk *walk,
+static inline bool unwind_tables_is_skipped(const struct unwind_tables_walk *walk,
 					    unsigned long ip)
 {
 	return false;

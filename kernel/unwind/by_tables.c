@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The step from a frame to its caller's by what the tables say.
+ * The step from a frame to its caller's by the tables.
  */
 #include <linux/sched.h>
 #include <linux/unwind_tables.h>
@@ -17,7 +17,7 @@ int unwind_user_lookup(struct unwind_user_state *state, unsigned long ip,
 				    &state->tables);
 }
 
-/* How a stack ends where there is no rule, for the reason that the lookup gave. */
+/* Convert the error of a lookup to the end of a stack. */
 static enum unwind_user_end end_of_lookup(int error)
 {
 	switch (error) {
@@ -35,8 +35,8 @@ static enum unwind_user_end end_of_lookup(int error)
 }
 
 /*
- * Find where the caller's value of the tracked register is: in the register still,
- * as it is in most functions, or saved in their frame. It is not known otherwise.
+ * Find the caller's value of the tracked register: it is still in the register, as in most
+ * functions, or saved in the frame. Otherwise it is not known.
  */
 static bool find_tracked(struct unwind_user_state *state, struct unwind_user_frame *saved,
 			 unsigned long *value)
@@ -51,7 +51,7 @@ static bool find_tracked(struct unwind_user_state *state, struct unwind_user_fra
 	return saved->fp_from == UNWIND_USER_AT_CFA;
 }
 
-/* Apply a rule, and take the tracked register along to the caller's frame. */
+/* Apply a rule, and carry the tracked register along to the caller's frame. */
 static noinline int apply_tracking(struct unwind_user_state *state,
 				   const struct unwind_user_frame *frame, s32 cfa_above)
 {
@@ -72,7 +72,7 @@ static noinline int apply_tracking(struct unwind_user_state *state,
 	return 0;
 }
 
-/* Go to the caller's frame by what the tables say; -EAGAIN if that is nothing. */
+/* Go to the caller's frame by the tables; -EAGAIN if they have no rule. */
 int unwind_user_next_tables(struct unwind_user_state *state)
 {
 	struct unwind_user_frame frame;

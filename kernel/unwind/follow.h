@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The usual frames of a user stack, in as few instructions as that takes.
+ * The loop for usual frames, in few instructions.
  */
 #ifndef _KERNEL_UNWIND_FOLLOW_H
 #define _KERNEL_UNWIND_FOLLOW_H
@@ -13,7 +13,7 @@
 
 #ifdef CONFIG_UNWIND_USER_TABLES
 
-/* The rule of a frame with a frame pointer, in a word; 0 if it is not a usual one. */
+/* Pack the rule of a frame with a frame pointer; 0 if that is not a usual rule. */
 static __always_inline u64 unwind_user_fp_rule(void)
 {
 	const struct unwind_user_frame frame = {
@@ -32,46 +32,41 @@ static __always_inline u64 unwind_user_fp_rule(void)
 	       cfa / sizeof(u64) << UNWIND_TABLES_RULE_CFA;
 }
 
-/*
- * Whether a return address that a frame pointer has led to is in text: without
- * looking at mappings.
- */
+/* Say whether an address is known to be in text, without a look at the mappings. */
 static __always_inline bool unwind_user_is_known_text(const struct unwind_user_state *state,
 						      unsigned long addr)
 {
 	return (addr >= state->text_start && addr < state->text_end) ||
-	       unwind_tables_is_nothing(&state->tables, addr);
+	       unwind_tables_is_skipped(&state->tables, addr);
 }
 
-/* Whether there is no table, and a frame pointer that may lead on. */
+/* Say whether skipped text has no table, and the frame pointer may lead on. */
 static __always_inline bool unwind_user_has_fp(const struct unwind_user_state *state,
 					       unsigned long ip, unsigned long sp,
 					       unsigned long fp)
 {
-	return state->tables.nothing.error == -ENOENT && fp && fp >= sp &&
+	return state->tables.skipped.error == -ENOENT && fp && fp >= sp &&
 	       (state->available_types & UNWIND_USER_TYPE_FP);
 }
 
 /*
- * Go from frame to frame as long as the rule is known and usual: the CFA is a
- * register's, and the return address and the frame pointer are just below it. That is
- * so with most frames of most stacks. What changes from one to the next stays in
- * registers.
+ * Follow the stack as long as the rules are usual: the CFA is a number above the stack
+ * pointer or the frame pointer, and the return address and the saved frame pointer are
+ * just below the CFA. Most frames of most stacks are so. The state stays in registers.
  *
- * Tables are asked about an address of which nothing is remembered. The outermost frame
- * ends the stack. Any other frame that is not usual is left to
- * unwind_user_next(), and so is one whose caller is not found here: only there it is said
- * why a stack ends early. Each step here is one that unwind_user_next() would do alike.
+ * Addresses without a remembered rule are looked up. The outermost frame ends the stack.
+ * All other frames are left to unwind_user_next(), which would do each step of this in the
+ * same way, and says why a stack ends early.
  */
 static __always_inline unsigned int
 unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsigned int nr,
 		   unsigned int max)
 {
 	struct unwind_tables_walk *walk = &state->tables;
-	/* The lowest CFA below which all words are in the stack, and how much is above. */
+	/* The lowest CFA with UNWIND_USER_NEAR bytes of stack below it, and the bytes above. */
 	const unsigned long lowest = state->stack_start + UNWIND_USER_NEAR;
 	const unsigned long room = state->stack_end - lowest;
-	/* A caller is where it called, not where the callee returns to. */
+	/* A caller is looked up at its call, not at the return address. */
 	unsigned long ip = state->ip - !state->exact;
 	unsigned long sp = state->sp, fp = state->fp;
 	const u64 fp_rule = unwind_user_fp_rule();
@@ -95,16 +90,17 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 		bool by_fp;
 		u64 rule;
 
-		by_fp = unwind_tables_is_nothing(walk, ip);
-		if (by_fp) {
-			rule = unwind_user_has_fp(state, ip, sp, fp) ? fp_rule : 0;
-		} else {
+		by_fp = unwind_tables_is_skipped(walk, ip);
+		if (!by_fp) {
 			rule = walk->cache ? unwind_tables_cached(walk, ip) : 0;
 			if (unlikely(!(rule & UNWIND_TABLES_RULE_USUAL)) && !rule) {
 				walk->caller = nr != first || !state->exact;
 				rule = unwind_tables_ask(ip, walk);
+				by_fp = unwind_tables_is_skipped(walk, ip);
 			}
 		}
+		if (by_fp)
+			rule = unwind_user_has_fp(state, ip, sp, fp) ? fp_rule : 0;
 		if (!(rule & UNWIND_TABLES_RULE_USUAL)) {
 			if (rule & UNWIND_TABLES_RULE_OUTERMOST) {
 				state->end = UNWIND_USER_END_COMPLETE;
@@ -119,7 +115,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 		if (cfa <= sp || cfa & (sizeof(u64) - 1) || cfa - lowest > room)
 			break;
 
-		/* In bytes from @near: a number of words, shifted by less than these are. */
+		/* Offset of the saved frame pointer from @near. The field counts words. */
 		saved = rule * (sizeof(u64) >> UNWIND_TABLES_RULE_FP) &
 			(UNWIND_USER_NEAR - sizeof(u64));
 		near = (const void __user *)(cfa - UNWIND_USER_NEAR);
@@ -135,7 +131,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 		}
 no_word_above:
 		ra = arch_unwind_user_return_address(ra);
-		/* Neither 0, nor what is no user address; and where a guess leads to is text. */
+		/* 0 is no return address. After a frame pointer, it must be in text. */
 		if (ra - 1 >= TASK_SIZE_MAX - 1 ||
 		    (by_fp && !unwind_user_is_known_text(state, ra)))
 			break;

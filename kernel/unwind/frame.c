@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The step from a frame to its caller's by a rule.
+ * Applies a rule: the step from a frame to its caller's.
  */
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -23,7 +23,7 @@ enum unwind_user_end unwind_user_end_frame(int error)
 	}
 }
 
-/* What a register holds in the current frame, if that is known. */
+/* Get the value of a register in the current frame, or -ENOENT. */
 int unwind_user_register(struct unwind_user_state *state, unsigned int reg,
 			 unsigned long *value)
 {
@@ -46,7 +46,7 @@ int unwind_user_register(struct unwind_user_state *state, unsigned int reg,
 	return -ENOENT;
 }
 
-/* A value of a rule. All that it refers to is the current frame's. */
+/* Compute a value of a rule. All registers are those of the current frame. */
 static int unwind_user_value(struct unwind_user_state *state, u8 from, s32 off,
 			     unsigned long cfa, unsigned long *value)
 {
@@ -67,7 +67,7 @@ static int unwind_user_value(struct unwind_user_state *state, u8 from, s32 off,
 	return 0;
 }
 
-/* Read what a rule says of the caller, and the word above the frame. */
+/* Read the caller's return address and frame pointer, and the word above the frame. */
 static int unwind_user_read_frame(struct unwind_user_state *state,
 				  const struct unwind_user_frame *frame, unsigned long cfa,
 				  unsigned long *ra, unsigned long *fp, unsigned long *above)
@@ -81,7 +81,7 @@ static int unwind_user_read_frame(struct unwind_user_state *state,
 	ret = unwind_user_value(state, frame->ra_from, frame->ra_off, cfa, ra);
 	if (!ret && frame->fp_from != UNWIND_USER_UNCHANGED) {
 		ret = unwind_user_value(state, frame->fp_from, frame->fp_off, cfa, fp);
-		/* The stack ends only where a caller's rule needs it. */
+		/* The stack goes on: perhaps no rule needs it. */
 		if (ret == -ENOENT) {
 			*fp = UNWIND_USER_FP_UNKNOWN;
 			ret = 0;
@@ -94,8 +94,8 @@ static int unwind_user_read_frame(struct unwind_user_state *state,
 }
 
 /*
- * Whether a rule says itself that the caller may have another stack: its stack
- * pointer was stored, or put into a register that is for anything.
+ * Say whether a rule itself says that the caller may have another stack: the CFA is a
+ * stored value, or in a register other than the stack pointer and the frame pointer.
  */
 static bool unwind_user_changes_stack(const struct unwind_user_frame *frame)
 {
@@ -194,7 +194,7 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 		return ret;
 	ra = uprobe_return_address(arch_unwind_user_return_address(ra), cfa);
 
-	/* What is no user address could be taken for PERF_CONTEXT_... */
+	/* perf could take a kernel address for PERF_CONTEXT_... */
 	if (!ra || ra >= TASK_SIZE_MAX)
 		return -EINVAL;
 

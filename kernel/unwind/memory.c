@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The user memory that a walk reads. All of a walk runs with page faults disabled, so a
- * read gets what is in memory. For what is not there it may wait here, and try again.
+ * Reads of user memory. A walk runs with page faults disabled, so a read of memory that is
+ * not there fails. A walk may wait for it here, and try again.
  */
 #include <linux/pagemap.h>
 #include <linux/uaccess.h>
@@ -10,8 +10,8 @@
 #include "user.h"
 
 /**
- * unwind_user_wait_for - Wait for user memory that a read has missed
- * @waits: How many more reads of the walk may wait; this one takes itself off
+ * unwind_user_wait_for - Wait for user memory that is not there
+ * @waits: How often the walk may still wait; this takes one off
  * @addr:  Address of the first byte
  * @len:   How many bytes
  *

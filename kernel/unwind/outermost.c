@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where a stack ends whose frame pointer is 0.
+ * Recognises the outermost frame by its frame pointer, which is 0.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -10,8 +10,8 @@
 #include "user.h"
 
 /*
- * Whether the first word of the program's stack is still the number of its
- * arguments: not a return address, and most numbers of arguments are none.
+ * Say whether the first word of the program's stack is still the number of its arguments:
+ * a small number, which no return address is.
  */
 static bool has_arguments(struct unwind_user_state *state)
 {
@@ -21,9 +21,9 @@ static bool has_arguments(struct unwind_user_state *state)
 }
 
 /*
- * Whether the current frame, whose frame pointer is 0, is the one that the
- * program or a thread started with. Where a frame pointer alone leads, 0 is a
- * number like any other: it takes the frame's place to know.
+ * Say whether the current frame, whose frame pointer is 0, is the one in which the program
+ * or a thread began. A program that uses the register for something else may have 0 there
+ * by chance, so this looks at the frame's place, too.
  */
 bool unwind_user_is_outermost(struct unwind_user_state *state)
 {
@@ -31,7 +31,7 @@ bool unwind_user_is_outermost(struct unwind_user_state *state)
 	long above = state->sp - current->mm->start_stack;
 	unsigned long word;
 
-	/* Between that and this is no room for another frame's return address. */
+	/* There is no room for a return address in between. */
 	if (above >= (state->topmost ? 0 : 1 - (long)state->ws) && above < 2 * (long)state->ws) {
 		if (!has_arguments(state))
 			state->guessed = true;

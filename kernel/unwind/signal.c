@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that no call has made: those of signals, and the trampolines of probes.
+ * Frames that no call has made: signal frames, and the trampolines of probes.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -9,7 +9,7 @@
 
 #include "user.h"
 
-/* Note whether the first word above the frame could be that of a signal's. */
+/* Note whether the word above the frame could be that of a signal frame. */
 void unwind_user_check_signal(struct unwind_user_state *state)
 {
 	unsigned long word;
@@ -20,9 +20,9 @@ void unwind_user_check_signal(struct unwind_user_state *state)
 }
 
 /*
- * Where a probe has sent the program to a trampoline, go to where the program
- * is to go on. The trampolines are VM_IO, so they are not text here. What this reads
- * was just used, so it waits for nothing.
+ * In a trampoline of a probe, go to the address where the program will continue. The
+ * trampolines are VM_IO, so they are not text. The memory that this reads was just used,
+ * so this does not wait for it.
  */
 static noinline void __unwind_user_leave_trampoline(struct unwind_user_state *state)
 {
@@ -39,7 +39,7 @@ void unwind_user_leave_trampoline(struct unwind_user_state *state)
 		__unwind_user_leave_trampoline(state);
 }
 
-/* Go to what a signal interrupted; its registers are on the handler's stack. */
+/* Go to the frame that a signal interrupted. Its registers are in the signal frame. */
 int unwind_user_next_signal(struct unwind_user_state *state)
 {
 	int ret = arch_unwind_user_interrupted(state);
@@ -60,8 +60,8 @@ int unwind_user_next_signal(struct unwind_user_state *state)
 }
 
 /*
- * Whether the current frame is what a signal handler returns to. That starts at
- * the return address, so what is before it has nothing to do with it.
+ * Say whether the current frame is a restorer. A restorer starts at the return address, so
+ * the code before that is unrelated.
  */
 bool unwind_user_is_signal(struct unwind_user_state *state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The mappings that a user stack leads through: of the stack, and of text.
+ * Looks up mappings for the walker: of the stack, and of text.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -138,9 +138,9 @@ int unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr,
 }
 
 /*
- * Whether another stack may be in a mapping: a frame that claims so is a guess,
- * which must not wait for files, nor for what this task may have to provide
- * itself, read what is not for the program to write, or let the mapping grow.
+ * Use a mapping as the stack, if it may be another stack. This is a guess. So it must not
+ * be a file, whose pages may take long; nor memory that this task may have to provide
+ * itself by userfaultfd; nor memory that the program cannot write to.
  */
 static bool unwind_user_use_other_stack(struct unwind_user_state *state,
 					const struct vm_area_struct *vma)
@@ -155,7 +155,7 @@ static bool unwind_user_use_other_stack(struct unwind_user_state *state,
 	return true;
 }
 
-/* Go to the stack that the word below an address is in, if it is one. */
+/* Go to the stack that holds the word below an address, if there is one. */
 bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa)
 {
 	return unwind_user_use_mapping(state, cfa - state->ws, unwind_user_use_other_stack) > 0;
@@ -171,7 +171,7 @@ static bool unwind_user_use_text(struct unwind_user_state *state,
 	return true;
 }
 
-/* Whether there is code at an address. Then the state has the bounds of its mapping. */
+/* Say whether an address is in text. If it is, the state has the bounds of the mapping. */
 noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
 {
 	return (addr >= state->text_start && addr < state->text_end) ||
@@ -185,19 +185,19 @@ static bool unwind_user_is_executable(struct unwind_user_state *state,
 	return vma->vm_flags & VM_EXEC;
 }
 
-/* Whether it is certain that there is no code at an address. */
+/* Say whether it is certain that there is no code at an address. */
 bool unwind_user_is_no_text(struct unwind_user_state *state, unsigned long addr)
 {
 	return !(addr >= state->text_start && addr < state->text_end) &&
 	       !unwind_user_use_mapping(state, addr, unwind_user_is_executable);
 }
 
-/* The same for an address that is only a guess; the bounds may be of other text. */
+/* Say whether an address is in text. The state may have the bounds of another text. */
 bool unwind_user_is_text(struct unwind_user_state *state, unsigned long addr)
 {
-	/* Most are in the same mapping, or in text that was found to have no table. */
+	/* Most are in the same mapping, or in skipped text. */
 	if ((addr >= state->text_start && addr < state->text_end) ||
-	    unwind_tables_is_nothing(&state->tables, addr))
+	    unwind_tables_is_skipped(&state->tables, addr))
 		return true;
 	return unwind_user_find_text(state, addr);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the walk over user stacks share.
+ * Declarations for the files of the walker.
  */
 #ifndef _KERNEL_UNWIND_USER_H
 #define _KERNEL_UNWIND_USER_H
@@ -10,8 +10,8 @@
 #include <linux/unwind_user.h>
 
 /*
- * The frame pointer of a frame if it is not known. No CFA is a whole number of words above
- * it, so unwind_user_follow() needs no test for it.
+ * Stands for a frame pointer that is not known. No aligned CFA is a whole number of words
+ * above it, so unwind_user_follow() needs no test for it.
  */
 #define UNWIND_USER_FP_UNKNOWN	(~0UL)
 
@@ -50,8 +50,8 @@ int unwind_user_next_signal(struct unwind_user_state *state);
 bool unwind_user_is_outermost(struct unwind_user_state *state);
 
 /*
- * Take the mmap lock of the current task for reading, unless that has to wait for others
- * and this stack may not.
+ * Take the mmap lock of the current task for reading. A walk that must not wait takes it
+ * only if it is free.
  */
 static inline int unwind_user_lock_mappings(void)
 {

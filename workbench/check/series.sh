@@ -72,10 +72,8 @@ checkpatch_ignores() {
 	! touches 'include/uapi/|tools/include/uapi/' || ignore+=,BIT_MACRO
 	# uprobes use RCU Tasks Trace, which checkpatch does not know.
 	! touches 'kernel/events/uprobes\.c$' || ignore+=,RCU_TASKS_TRACE
-	# The stand-ins for the kernel's headers use the same jumps.
-	! touches tools/unwind-tables/shim/ || ignore+=,MACRO_WITH_FLOW_CONTROL,MACRO_ARG_REUSE
-	# It takes a loop behind unrolled_full for a function.
-	! touches 'kernel/unwind/tables/search\.h$' || ignore+=,FUNCTION_ARGUMENTS
+	# for_each_user_frame() is the base's.
+	! touches 'kernel/unwind/user\.c$' || ignore+=,MACRO_ARG_REUSE
 	# It takes FIXTURE_DATA(name) *self for a product.
 	! touches tools/testing/selftests/unwind_user/ || ignore+=,SPACING
 	# That test uses BUG_ON() by design; and the base has no history.
@@ -359,7 +357,7 @@ documented_reasons() {
 	diff <(echo "$reasons") <(sed -nE 's/.*\{ (UNWIND_USER_END_[A-Z_]+), .*/\1/p' "$source" | sort)
 
 	page=Documentation/userspace-api/unwind_tables.rst
-	reasons=$(sed -nE 's/.*[ (]c"([a-z-]+)".*/\1/p' kernel/unwind/tables/section.rs \
+	reasons=$(sed -nE 's/.*[ (]c"([a-z-]+)".*/\1/p' kernel/unwind/tables/text.rs \
 		kernel/unwind/tables/parse/elf/absence.rs | sort)
 	[ "$(wc -l <<<"$reasons")" -ge 13 ]
 	diff <(echo "$reasons") <(sed -n '/^Why there is no table/,/^Columns are/p' "$page" |

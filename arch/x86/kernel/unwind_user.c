@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the walker of user stacks needs to know about x86-64: registers by
- * their DWARF numbers, and signal frames.
+ * x86-64 for the walker of user stacks: registers by their DWARF numbers, and
+ * signal frames.
  */
 #include <linux/errno.h>
 #include <linux/nospec.h>
@@ -26,7 +26,7 @@ static const u8 in_pt_regs[] = UNWIND_USER_REGISTERS(struct pt_regs);
 static const u8 in_sigcontext[] = UNWIND_USER_REGISTERS(struct sigcontext_64);
 
 /**
- * arch_unwind_user_register - What a register holds
+ * arch_unwind_user_register - Get a register of the topmost frame
  * @regs:  All registers
  * @reg:   DWARF number of the wanted one
  * @value: Where to put it
@@ -45,7 +45,7 @@ int arch_unwind_user_register(const struct pt_regs *regs, unsigned int reg,
 }
 
 /**
- * arch_unwind_user_saved_register - What a register held when a signal came
+ * arch_unwind_user_saved_register - Get a register of a frame that a signal interrupted
  * @state: The frame that the signal interrupted
  * @reg:   DWARF number of the wanted one
  * @value: Where to put it
@@ -78,7 +78,7 @@ static const struct {
 	{ 7, 5, { 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 } },
 };
 
-/* What is beside the text may be a device. */
+/* Compare code, within the text only: a device may be mapped beside it. */
 static bool is_at(struct unwind_user_state *state, unsigned long ip, const u8 *code,
 		  unsigned int len)
 {
@@ -90,7 +90,7 @@ static bool is_at(struct unwind_user_state *state, unsigned long ip, const u8 *c
 }
 
 /**
- * arch_unwind_user_is_restorer - Whether the code of a frame is a restorer's
+ * arch_unwind_user_is_restorer - Say whether the code of a frame is a restorer's
  * @state: The frame, with the bounds of the text that it is in
  *
  * Return: Whether it is. Only the topmost frame can be in the middle of it, or in
@@ -113,7 +113,7 @@ bool arch_unwind_user_is_restorer(struct unwind_user_state *state)
 }
 
 /**
- * arch_unwind_user_interrupted - Take the registers of what a signal interrupted
+ * arch_unwind_user_interrupted - Take the registers of the frame that a signal interrupted
  * @state: The frame of the restorer; its ip, sp, fp and context become those of then
  *
  * Return: 0; -EFAULT if the signal's frame cannot be read; -EINVAL if it is not

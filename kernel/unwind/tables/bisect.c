@@ -2,13 +2,11 @@
 /*
  * Search in a sorted array of offsets in user memory.
  *
- * This knows no format: it compares numbers, and says what stands beside the one
- * that it ends at. Rust makes sense of that, see parse/. The search is in C because
- * a search by single reads would begin and end an access to user memory for each of
- * them.
+ * This knows no format: it compares numbers, and returns the number beside the one
+ * that it has found. Rust code in parse/ interprets that. The search is in C to open
+ * user memory once, not for each read.
  *
- * Nothing is assumed of what is read: user memory may change at any time. What is
- * compared is not read again.
+ * User memory may change at any time, so no number is read twice.
  */
 #include <linux/errno.h>
 #include <linux/fault-inject-usercopy.h>
@@ -17,7 +15,7 @@
 
 #include "bisect.h"
 
-/* The number at an address; jumps to fault: if it cannot be read. */
+/* Read the number at an address; jump to fault: if that fails. */
 #define get_number(type, at)							\
 ({										\
 	type __number;								\
@@ -26,7 +24,7 @@
 	__number;								\
 })
 
-/* The search, for each kind of array: what is constant costs nothing. */
+/* Search an array. Inline, with constant @wide and @relative, for the kinds that occur. */
 static __always_inline
 int bisect(unsigned long first, u64 origin, u32 count, u64 key,
 	   struct unwind_bisect_element *element, bool wide, bool relative)
@@ -99,7 +97,7 @@ fault:
 	return -EFAULT;
 }
 
-/* Each kind that linkers write, and the others. */
+/* Search an array of any kind: one of the two that linkers write, or another one. */
 static __always_inline
 int bisect_array(unsigned long table, const struct unwind_bisect_array *array, u64 key,
 		 struct unwind_bisect_element *element)

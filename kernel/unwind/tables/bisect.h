@@ -36,7 +36,7 @@ struct unwind_bisect_array {
 
 /**
  * struct unwind_bisect_element - An element that was found
- * @start: What it starts at; or the address that could not be read
+ * @start: Its start; or, after a fault, the address that could not be read
  * @rest:  The number behind its offset, of 8 bytes or 4
  * @nth:   Its number, from 0
  */
@@ -47,7 +47,7 @@ struct unwind_bisect_element {
 };
 
 /**
- * unwind_tables_missing - Find a byte that a read has missed
+ * unwind_tables_missing - Find a byte that a read could not get
  * @addr: Where the read began
  * @len:  How many bytes it was of, in two pages at most
  *

@@ -55,7 +55,7 @@ mod tests {
     /// A text, and who says that it has a table.
     type Expected = (usize, usize, Option<Origin>);
 
-    /// Whether these are all the texts that there are.
+    /// Says whether these are all texts of the registry.
     fn has(registry: &Registry, expected: &[Expected]) -> bool {
         let mut from = 0;
 

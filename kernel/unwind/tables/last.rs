@@ -30,7 +30,7 @@ use crate::{
 /// If `generation` is not zero, `text` is initialised.
 #[repr(C)]
 pub(crate) struct Last {
-    /// The registry's generation, from before the text was looked for. None has zero.
+    /// The registry's generation, from before the text was looked for; 0 if there is no text.
     generation: u64,
     text: MaybeUninit<Text>,
 }
@@ -40,12 +40,12 @@ static_assert!(size_of::<Last>() <= size_of::<bindings::unwind_tables_last>());
 static_assert!(align_of::<Last>() == align_of::<bindings::unwind_tables_last>());
 
 impl Last {
-    /// Returns what C keeps the room for, for all lookups of a stack.
+    /// Returns the last text of a stack, from where C has it.
     ///
     /// # Safety
     ///
-    /// `room` must be valid for reading and writing. Its generation must be zero, or the room what
-    /// this was called for before.
+    /// `room` must be valid for reading and writing. Its generation must be zero, or it must be
+    /// what the last call for this stack has left.
     pub(crate) unsafe fn from_raw<'a>(room: *mut bindings::unwind_tables_last) -> &'a mut Self {
         // INVARIANT: Its generation is zero, or `set()` has set all.
         // SAFETY: `room` is valid for reading and writing, has the same alignment, and is not
@@ -53,13 +53,11 @@ impl Last {
         unsafe { &mut *room.cast() }
     }
 
-    /// Remembers a text instead, which was looked for after `generation` was loaded.
-    pub(crate) fn set(&mut self, generation: u64, text: Text) {
+    /// Replaces the text by another one, which was looked for after `generation` was loaded.
+    pub(crate) fn set(&mut self, generation: u64, text: &Text) {
         // INVARIANT: It is initialised.
-        *self = Self {
-            generation,
-            text: MaybeUninit::new(text),
-        };
+        self.text.write(*text);
+        self.generation = generation;
     }
 
     /// Returns whether the text holds address `pc`, and nothing was removed since `generation`.
@@ -70,12 +68,12 @@ impl Last {
                 .is_some_and(|text| text.start <= pc && pc < text.end)
     }
 
-    /// Returns the generation from before the text was looked for.
+    /// Returns the generation that was loaded before the text was looked for.
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Returns the text. `None` says that no lookup has found any.
+    /// Returns the text. Returns `None` if no lookup has found one.
     pub(crate) fn text(&self) -> Option<&Text> {
         if self.generation == 0 {
             return None;
@@ -89,7 +87,7 @@ impl Last {
         self.text()?.table(format)
     }
 
-    /// Remembers what was found out about the text's table of `format`.
+    /// Sets the state of the text's table of `format`.
     pub(crate) fn set_state(&mut self, format: Format, state: State) {
         if self.generation == 0 {
             return;

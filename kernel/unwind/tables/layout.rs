@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! C applies a rule as Rust has written it: both must mean the same by each byte.
+//! Asserts that C and Rust agree on each byte of a rule: Rust writes rules, and C applies them.
 
 use core::mem::offset_of;
 
@@ -30,7 +30,7 @@ static_assert!(Rule::PLACES[3] + 1 == offset_of!(Frame, ra_from));
 static_assert!(Rule::PLACES[3] + 2 == offset_of!(Frame, fp_from));
 static_assert!(Rule::PLACES[3] + 3 == offset_of!(Frame, flags));
 
-/// Whether a value is where C says that it is.
+/// Says whether a value has the source `from` of C.
 const fn is_from(value: Value, from: u32) -> bool {
     value.source() as u32 == from
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lookups of addresses in the tables of the current process, and the memory of them.
+ * Lookups in the tables of the current process, and the cache of remembered rules.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -9,8 +9,8 @@
 #include "../user.h"
 
 /*
- * Ask the tables of the text that @ip is in, again and again as long as the walk may wait
- * for memory that they miss. What is found is as old as the generation.
+ * Look up the rule for @ip in the tables. After a fault, wait for the memory and look it up
+ * again, as often as the walk may wait. The rule is as old as @walk->generation.
  */
 static u64 find(unsigned long ip, unsigned int reg, struct unwind_tables_walk *walk)
 {
@@ -25,16 +25,16 @@ static u64 find(unsigned long ip, unsigned int reg, struct unwind_tables_walk *w
 		if (likely(!walk->missing) ||
 		    !unwind_user_wait_for(&walk->waits, walk->missing, 1))
 			break;
-		/* What has failed may not fail now. */
-		walk->nothing.size = 0;
+		/* The text may have been skipped because of this fault. */
+		walk->skipped.size = 0;
 	}
 	walk->lookups++;
 	return rule;
 }
 
 /*
- * Give the process a cache. It gets none before the rule of a caller is to be remembered:
- * a program without tables needs none.
+ * Give the process a cache. It gets one with the first rule of a caller: a program without
+ * tables needs no cache.
  */
 static noinline void make_cache(struct unwind_tables_walk *walk)
 {
@@ -54,10 +54,10 @@ static noinline void make_cache(struct unwind_tables_walk *walk)
 }
 
 /*
- * Keep a rule for other stacks. A stack is interrupted at another address each time,
+ * Remember a rule for other stacks. A stack is interrupted at another address each time,
  * but callers come again. So the rule of a caller goes into the first slot of its set,
- * whose old rule moves to the second one. Any other rule goes into the second slot.
- * Others may write at the same time: see unwind_tables_cached().
+ * whose old rule moves to the second slot. Any other rule goes into the second slot.
+ * Other threads may write at the same time: see unwind_tables_cached().
  */
 static void remember(const struct unwind_tables_walk *walk, unsigned long ip, u64 rule)
 {
@@ -93,9 +93,9 @@ u64 unwind_tables_lookup(unsigned long ip, struct unwind_tables_walk *walk)
 {
 	u64 rule = 0;
 
-	/* Most often of a program without any table. */
-	if (unwind_tables_is_nothing(walk, ip))
-		return UNWIND_TABLES_RULE_ERROR | -walk->nothing.error << UNWIND_TABLES_RULE_ERRNO;
+	/* Most often, this is a program without tables. */
+	if (unwind_tables_is_skipped(walk, ip))
+		return UNWIND_TABLES_RULE_ERROR | -walk->skipped.error << UNWIND_TABLES_RULE_ERRNO;
 	if (likely(walk->cache))
 		rule = unwind_tables_cached(walk, ip);
 	return rule ?: unwind_tables_ask(ip, walk);
@@ -120,7 +120,7 @@ int unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
 }
 
 /**
- * unwind_tables_free - Free the registry of an address space, and what it remembers
+ * unwind_tables_free - Free the registry of an address space, and its cache
  * @tables: The registry
  *
  * Context: Process context, may sleep. Nobody uses the address space.

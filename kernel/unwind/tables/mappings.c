@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unwind tables of user space: what is mapped where.
+ * Unwind tables of user space: the mappings of text and tables.
  *
- * Discovery reads only what is found here, and registration looks here whether text and
- * tables are mapped. No file is opened, and no reference to one is kept.
+ * Discovery finds them here, and registration checks them here. No file is opened, and no
+ * reference to one is kept.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -13,11 +13,11 @@
 #include "../user.h"
 
 /*
- * How many mappings may be looked at for a part of a file: below the text for the file's
- * start, and from there on for its program headers.
+ * Limit of mappings that are searched: below the text for the start of its file, and from
+ * there on for the program headers.
  */
 #define MAPPINGS_NEAR	32
-/* In how many mappings text and a table may be that are found: a walk looks at all of them. */
+/* Limit of mappings of a text, and of a table, that discovery finds: a walk looks at all. */
 #define MAPPINGS_MOST	64
 
 /* A wrong address must not wake a device. */
@@ -26,7 +26,7 @@ static bool is_memory(const struct vm_area_struct *vma)
 	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
 }
 
-/* Whether all of a range is mapped with all of @flags, and is memory, in at most @most mappings. */
+/* Say whether a range is memory with all of @flags, in at most @most mappings. */
 static bool range_is(struct mm_struct *mm, unsigned long start, unsigned long end,
 		     vm_flags_t flags, unsigned int most)
 {
@@ -43,8 +43,8 @@ static bool range_is(struct mm_struct *mm, unsigned long start, unsigned long en
 }
 
 /*
- * What a mapping shows a part of: a file, or an object of the kernel's own, such as the
- * vDSO. NULL for other memory. Two mappings are of the same object if this is the same.
+ * Return the object that a mapping has a part of: a file, or one of the kernel's own, such
+ * as the vDSO. NULL for other memory. Two mappings have the same object if this is equal.
  */
 static const void *mapped_object(const struct vm_area_struct *vma)
 {
@@ -54,16 +54,15 @@ static const void *mapped_object(const struct vm_area_struct *vma)
 	return vma_is_special_mapping(vma, vma->vm_private_data) ? vma->vm_private_data : NULL;
 }
 
-/* Whether a mapping is memory of an object, from its start on. */
+/* Say whether a mapping is memory, and has the start of an object. */
 static bool has_header(const struct vm_area_struct *vma, const void *object)
 {
 	return vma && mapped_object(vma) == object && !vma->vm_pgoff && is_memory(vma);
 }
 
 /*
- * The mapping with the start of the object that @text is of, or NULL. Linkers put
- * all of a file as far apart as it is in the file, or put what is first there
- * below what follows.
+ * Find the mapping with the start of the object of @text, or NULL. Linkers keep the
+ * distances that the parts have in the file, or at least their order.
  */
 static struct vm_area_struct *find_header(struct mm_struct *mm, struct vm_area_struct *text)
 {
@@ -92,9 +91,9 @@ static struct vm_area_struct *find_header(struct mm_struct *mm, struct vm_area_s
 }
 
 /**
- * unwind_tables_find_object - Find where a file is mapped that an address is of
- * @ip:	    The address, in the current process
- * @object: Where to put what was found
+ * unwind_tables_find_object - Find the mapping of text, and that of the start of its file
+ * @ip:	    An address of the text, in the current process
+ * @object: Where to put the result
  *
  * Context: Process context, takes the mmap lock.
  * Return: 0; -ENOENT if there is no text at @ip; -EINTR if the task is being killed;
@@ -134,8 +133,8 @@ unlock:
 }
 
 /*
- * Where a part of a file is in memory that can be read, in one of the mappings from
- * address @from on; 0 if it is not.
+ * Find a part of an object in a single readable mapping, from address @from on. Returns its
+ * address, or 0.
  */
 static unsigned long find_range(struct mm_struct *mm, unsigned long from,
 				const void *object, u64 offset, u64 len)
@@ -193,7 +192,7 @@ int unwind_tables_find_headers(unsigned long ip, const struct unwind_tables_obje
 	return *start ? 0 : -ENODATA;
 }
 
-/* Whether a range is readable memory of @object, from its byte @offset on, in few mappings. */
+/* Say whether a range is readable memory of @object from byte @offset on, in few mappings. */
 static bool is_of_object(struct mm_struct *mm, unsigned long start, unsigned long end,
 			 const void *object, u64 offset)
 {
@@ -214,7 +213,7 @@ static bool is_of_object(struct mm_struct *mm, unsigned long start, unsigned lon
 	return start >= end;
 }
 
-/* Whether a mapping goes on with what the one below it has of an object. */
+/* Say whether a mapping continues the one below it, in address and in object. */
 static bool goes_on(const struct vm_area_struct *below, const struct vm_area_struct *vma)
 {
 	return below->vm_end == vma->vm_start && mapped_object(vma) &&
@@ -284,7 +283,7 @@ unlock:
 	return ret;
 }
 
-/* Whether no device is in a range, which has few mappings. */
+/* Say whether a range has few mappings, and no device. */
 static bool has_no_device(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
 	VMA_ITERATOR(vmi, mm, start);
@@ -299,13 +298,13 @@ static bool has_no_device(struct mm_struct *mm, unsigned long start, unsigned lo
 }
 
 /**
- * unwind_tables_find_records - Find where another part of a file is mapped
+ * unwind_tables_find_records - Find the segment with the records of an .eh_frame
  * @ip:	    An address in the current process, with text of the file
- * @header: Where the index is, which leads to that part
- * @addr:   An address in that part
- * @part:   Where to put all of the segment that @addr is in
+ * @header: The address of the index
+ * @addr:   The address of the first record
+ * @part:   Where to put the range of the segment that @addr is in
  *
- * Lookups may read what is between the index and that part, too.
+ * The memory between the index and the records is then part of the table, too.
  *
  * Context: Process context, takes the mmap lock.
  * Return: 0; -ENODATA if @addr is in no readable memory of the file, or a device or
@@ -421,7 +420,7 @@ void unwind_tables_unlock_mapped(void)
 }
 
 /**
- * unwind_tables_may_wait - Whether lookups may wait for other tasks
+ * unwind_tables_may_wait - Say whether lookups may wait for other tasks
  *
  * Context: Any.
  * Return: False if the current task takes a stack that must not wait.

@@ -143,7 +143,7 @@ mod tests {
 
     type Found = Result<Rule, Error>;
 
-    /// Whether something was found that was expected; says so, if not.
+    /// Compares a result with the expected one. Prints them if they differ.
     fn agree(table: &Table, name: &str, pc: u64, found: Found, expected: Found) -> bool {
         if found != expected {
             pr_err!(
@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    /// Whether something was found in a file that was expected; says so, if not.
+    /// Compares the result for a file with the expected one. Prints them if they differ.
     fn agree_on_file(memory: &Memory, name: &str, offset: u64, expected: Expected) -> bool {
         let (found, _) = memory.object(offset, ENOUGH);
         let expected = expected.map_err(elf::Error::Absent);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which text has which tables: one registry per address space.
+//! The registry of an address space: its texts, and their tables.
 //!
-//! `mm` is where an address space keeps it, `lookup` what a walk does with it, and `discover` how
-//! tables are found that nobody has registered.
+//! `mm` has the pointer from an address space to its registry, `lookup` finds the rule for an
+//! address, and `discover` finds tables that nobody has registered.
 
 mod discover;
 mod lookup;
@@ -47,15 +47,15 @@ use crate::{
 /// away stays registered until its text goes: lookups then fail.
 const MAX_REACH: usize = 1 << 20;
 
-/// From one generation to the next: odd, so that none comes again before all 2^64 were there, and so
-/// that the generations that an address space has are farther apart than addresses.
+/// From one generation to the next: odd, so that none comes again before all 2^64 were there, and
+/// so that the generations that an address space has are farther apart than addresses.
 pub(crate) const GENERATION: u64 = 0xd134_2543_de82_ef95;
 
-/// An entry of the tree: a reference to a text, which is not changed any more. A child shares those
-/// of its parent.
+/// A reference to a text, as the tree has it. A text in a tree never changes: parent and child
+/// share it.
 type TextRef = ARef<rcu::Counted<Text>>;
 
-/// What is known about the texts of an address space.
+/// The texts of an address space, and what walks remember of it.
 ///
 /// Readers take no lock. They cannot hold one while they read user memory, which may sleep for as
 /// long as another process pleases, so they copy a text out under RCU and go on with the copy. If
@@ -75,34 +75,33 @@ pub(crate) struct Registry {
     /// is good as long as this does not change. It is never zero: that is what a walk starts with
     /// that has found nothing yet. C loads it, too: `struct unwind_tables`.
     generation: Atomic<u64>,
-    /// What walks have looked up: C makes it, and frees it.
+    /// The rules that walks remember. C makes the cache, and frees it.
     cache: Atomic<*mut bindings::unwind_tables_cache>,
-    /// It is taken inside the mmap lock; user memory is never touched while it is held.
+    /// Taken inside the mmap lock. No user memory is read while it is held.
     #[pin]
     lock: Mutex<Counts>,
     #[pin]
     texts: RcuMapleTree<TextRef>,
-    /// Raised, with the mmap lock held for writing, when something is unmapped or moved: also what
-    /// no text is about. A walk that finds a table in what is mapped sees by it whether that is
-    /// still so.
+    /// Raised when any memory is unmapped or moved, with the mmap lock held for writing. Discovery
+    /// compares it: was anything unmapped since it looked at the mappings?
     unmaps: Atomic<u64>,
 }
 
-/// How many texts there are, and where tables are.
+/// The numbers of texts, and the reach of their tables.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// Those that exec or the program has registered.
+    /// Texts that exec or the program has registered.
     pub(crate) explicit: usize,
-    /// Those that discovery has found, with a table.
+    /// Texts with a table that discovery has found.
     pub(crate) found: usize,
-    /// Those without a table.
+    /// Texts without a table.
     pub(crate) absent: usize,
     /// How far a table reaches beyond its text, at most [`MAX_REACH`]. It never falls.
     reach: usize,
 }
 
 impl Counts {
-    /// Finds the number of texts like this one.
+    /// Selects the counter of texts like this one.
     fn of(&mut self, text: &Text) -> &mut usize {
         if text.is_absent() {
             &mut self.absent
@@ -165,18 +164,22 @@ impl Registry {
         )
     }
 
-    /// Finds the text that holds address `pc`.
-    ///
-    /// It is not inlined: what the search needs of the stack is free again when a table is read.
-    #[inline(never)]
-    pub(crate) fn find(&self, pc: usize) -> Option<Text> {
+    /// Calls `look` with the text that holds address `pc`, if there is one. It must not sleep.
+    #[inline]
+    fn look<T>(&self, pc: usize, look: impl FnOnce(&Text) -> T) -> Option<T> {
         let rcu = rcu::read_lock();
 
-        self.texts.load(pc, &rcu).copied()
+        self.texts.load(pc, &rcu).map(look)
     }
 
-    /// Finds the range around address `pc` that is no text, from its first address to its last.
-    /// `None` says that there is a text.
+    /// Copies the text that holds address `pc`.
+    #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
+    pub(crate) fn find(&self, pc: usize) -> Option<Text> {
+        self.look(pc, |text| *text)
+    }
+
+    /// Finds the range around address `pc` that no text has: its first and its last address.
+    /// Returns `None` if a text holds `pc`.
     #[inline(never)]
     pub(crate) fn gap(&self, pc: usize) -> Option<(usize, usize)> {
         match self.texts.load_range(pc, &rcu::read_lock()) {
@@ -195,13 +198,13 @@ impl Registry {
         self.generation.load(Acquire)
     }
 
-    /// Counts how often something was unmapped.
+    /// Returns how often memory was unmapped.
     pub(crate) fn unmaps(&self) -> u64 {
         // Both this and those who raise it hold the mmap lock when it counts.
         self.unmaps.load(Relaxed)
     }
 
-    /// Counts the texts.
+    /// Returns the numbers of texts.
     #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
     pub(crate) fn counts(&self) -> Counts {
         *self.change().counts
@@ -215,8 +218,8 @@ impl Registry {
         }
     }
 
-    /// Takes the lock in what may be a walk that must not wait: others may wait for memory while
-    /// they hold the lock.
+    /// Takes the lock in a walk. A walk that must not wait takes it only if it is free: its holder
+    /// may be waiting for memory.
     ///
     /// # Errors
     ///
@@ -232,13 +235,13 @@ impl Registry {
         })
     }
 
-    /// Registers a text, in the place of all that have a byte of it, if there are less than `most`
-    /// explicit ones or one of these goes. It keeps the explicit table of another format if there
-    /// is one for just this text.
+    /// Registers a text. Removes all texts that overlap it. If one of them has the same bounds, its
+    /// explicit table of another format stays.
     ///
     /// # Errors
     ///
-    /// `ENOSPC`; `ENOMEM`, and then texts that have a byte of it may be gone.
+    /// `ENOSPC` if there are `most` explicit texts, and the new one removes none of them. `ENOMEM`:
+    /// then texts that overlap the new one may be gone.
     pub(crate) fn register(&self, new: Text, most: usize) -> Result {
         let mut change = self.change();
         let (start, end) = (new.start, new.end);
@@ -261,12 +264,12 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes the explicit table of `format` of exactly the text `start..end`, and the text with
-    /// it, unless it has another table.
+    /// Removes the explicit table of `format` of the text with the bounds `start..end`. Removes the
+    /// text if it has no other table.
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is none; `ENOMEM` if the text has another one.
+    /// `ENOENT` if there is no such table; `ENOMEM`, if the text has another one.
     pub(crate) fn unregister(&self, start: usize, end: usize, format: Format) -> Result {
         let mut change = self.change();
         let text = change
@@ -284,8 +287,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes the texts that have a byte in `start..end`, which is being unmapped, and those that
-    /// have a table there, if that is near them. It cannot fail.
+    /// Removes the texts that have a byte in `start..end`, which is being unmapped, and the texts
+    /// near it that have a table there. Cannot fail.
     ///
     /// Registration holds the mmap lock from when it looks at the mappings until the text is in the
     /// tree, and unmapping holds it for writing: so either this sees the text, or that does not see
@@ -303,12 +306,12 @@ impl Registry {
         }
     }
 
-    /// Records what was found out about the table of `format` of a text that was seen after
-    /// `generation` was loaded. Says whether it did: not if that text is gone, or there is nothing
-    /// new.
+    /// Sets the state of a table: that of `format`, of the text `seen`, which was found after
+    /// `generation` was loaded. Returns `false` if that text is gone, or its table has such a state
+    /// already.
     ///
-    /// A table that is bad stays so, whatever others read. To say so raises no generation: rules
-    /// that are remembered were read before.
+    /// A bad table stays bad. This raises no generation: rules that are remembered were read
+    /// before.
     ///
     /// # Errors
     ///
@@ -321,10 +324,11 @@ impl Registry {
         generation: u64,
     ) -> Result<bool> {
         let mut change = self.change_in_walk()?;
-        let Some(mut text) = change
-            .exact(seen.start, seen.end)
-            .filter(|text| text.is_like(seen))
-        else {
+        // What was read may be of another table, which was at the same place before.
+        if self.generation() != generation {
+            return Ok(false);
+        }
+        let Some(mut text) = change.exact(seen.start, seen.end) else {
             return Ok(false);
         };
         let Some(table) = format.of_mut(&mut text.tables) else {
@@ -332,9 +336,7 @@ impl Registry {
         };
 
         match (table.state, state) {
-            (State::Unread, State::Good(_)) => {}
-            // This may be about a table that was at the same place before.
-            (State::Unread | State::Good(_), State::Bad(_)) if self.generation() == generation => {}
+            (State::Unread, _) | (State::Good(_), State::Bad(_)) => {}
             _ => return Ok(false),
         }
         table.state = state;
@@ -342,15 +344,15 @@ impl Registry {
         Ok(true)
     }
 
-    /// Stores a text that a walk has found, where there is none, if nothing was unmapped since
-    /// `unmaps` and there are less than `most` of its kind. One without a table takes the place of
-    /// one or two others beside each other.
+    /// Stores a text that discovery has found. A text without a table may replace one or two others
+    /// without a table that lie in it.
     ///
-    /// The caller holds the mmap lock, and its mappings are as the text says.
+    /// The caller holds the mmap lock, and has checked the mappings.
     ///
     /// # Errors
     ///
-    /// `EAGAIN`, `EEXIST`, `ENOMEM` or `ENOSPC`.
+    /// `EAGAIN` if memory was unmapped since `unmaps`, or the walk must not wait; `EEXIST` if
+    /// another text overlaps it; `ENOSPC` if there are `most` texts of its kind; `ENOMEM`.
     pub(crate) fn insert_found(&self, text: Text, most: usize, unmaps: u64) -> Result {
         let mut change = self.change_in_walk()?;
 
@@ -365,8 +367,8 @@ impl Registry {
         change.put(text, walk_flags())
     }
 
-    /// Makes a registry for a child: of the same texts, but those without a table. `None` if there
-    /// are no others.
+    /// Makes a registry for a child: of the texts that have a table. Returns `None` if there are
+    /// none.
     ///
     /// # Errors
     ///
@@ -408,14 +410,14 @@ impl Registry {
     }
 }
 
-/// The right to change a registry, whose lock is held by it.
+/// The right to change a registry: it holds the lock.
 struct Changing<'a> {
     registry: &'a Registry,
     counts: MutexGuard<'a, Counts>,
 }
 
 impl Changing<'_> {
-    /// Yields the texts, to be written to.
+    /// Returns a writer of the tree.
     fn texts(&mut self) -> RcuMapleWriter<'_, TextRef> {
         // SAFETY: The lock is held, and `self` is borrowed.
         unsafe { self.registry.texts.writer() }
@@ -440,12 +442,12 @@ impl Changing<'_> {
             .filter(|text| text.is_exactly(start, end))
     }
 
-    /// Stores a text, in the place of one with the same bounds. One without a table also takes the
-    /// place of such texts inside it, of two at most.
+    /// Stores a text. Replaces one with the same bounds; a text without a table also replaces at
+    /// most two others without a table that lie in it.
     ///
     /// # Errors
     ///
-    /// `EEXIST` if another text has a byte of it; `ENOMEM`. Then nothing has changed.
+    /// `EEXIST` if another text overlaps it; `ENOMEM`. Then nothing has changed.
     fn put(&mut self, text: Text, flags: Flags) -> Result {
         let range = text.start..=text.last();
         let entry = rcu::Counted::new(text, flags)?;
@@ -463,7 +465,7 @@ impl Changing<'_> {
         Ok(())
     }
 
-    /// Removes a text. It cannot fail: it waits for the memory that it needs.
+    /// Removes a text. Cannot fail: waits for the memory that the tree needs.
     fn remove(&mut self, text: &Text) {
         if self.texts().erase(text.start).is_some() {
             self.counts.sub(text);
@@ -471,7 +473,7 @@ impl Changing<'_> {
         self.raise_generation();
     }
 
-    /// Makes walks look up again what they have found before.
+    /// Makes all remembered rules void.
     fn raise_generation(&mut self) {
         // INVARIANT: This follows the change. Who sees the new generation must see the change, too:
         // `Release`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unwind tables of user space: what administrators may say about them.
+ * Unwind tables of user space: the settings for administrators.
  */
 #include <linux/init.h>
 #include <linux/sysctl.h>
@@ -8,7 +8,7 @@
 
 unsigned int unwind_tables_level = UNWIND_TABLES_DISCOVERED;
 
-/* How many texts with tables exec and the program may register. */
+/* Limit of texts that exec and the program may register. */
 static unsigned int unwind_tables_max = 4096;
 static unsigned int unwind_tables_highest_max = UNWIND_TABLE_MAX_COUNT;
 

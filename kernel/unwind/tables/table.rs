@@ -18,11 +18,11 @@ use crate::text::{
     State, //
 };
 
-/// What this kernel runs.
+/// The architecture of this kernel.
 #[cfg(CONFIG_X86_64)]
 pub(crate) type Machine = crate::parse::Amd64;
 
-/// What a table is written in.
+/// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Format {
@@ -33,14 +33,13 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// How many there are.
+    /// Number of formats.
     pub(crate) const COUNT: usize = 2;
 
-    /// All of them, in the order in which they are asked for an address: if the first says nothing
-    /// about it, the next one may.
+    /// All formats, in the order in which a lookup asks their tables.
     pub(crate) const ALL: [Self; Self::COUNT] = [Self::SFrame, Self::EhFrame];
 
-    /// Whether this kernel reads such tables.
+    /// Says whether this kernel reads tables of this format.
     pub(crate) const fn is_built_in(self) -> bool {
         match self {
             Self::SFrame => cfg!(CONFIG_UNWIND_USER_SFRAME),
@@ -48,7 +47,7 @@ impl Format {
         }
     }
 
-    /// Its number, as programs and C know it.
+    /// Returns the number by which programs and C know this format.
     pub(crate) const fn number(self) -> u32 {
         match self {
             Self::SFrame => bindings::UNWIND_TABLE_SFRAME,
@@ -56,7 +55,7 @@ impl Format {
         }
     }
 
-    /// One value of each, of which this is that of this format.
+    /// Selects the element of this format.
     pub(crate) fn of<T>(self, [sframe, eh_frame]: &[T; Self::COUNT]) -> &T {
         match self {
             Self::SFrame => sframe,
@@ -64,7 +63,7 @@ impl Format {
         }
     }
 
-    /// The same, to be changed.
+    /// Selects the element of this format, to change it.
     pub(crate) fn of_mut<T>(self, [sframe, eh_frame]: &mut [T; Self::COUNT]) -> &mut T {
         match self {
             Self::SFrame => sframe,
@@ -73,7 +72,7 @@ impl Format {
     }
 }
 
-/// A table: where it is, who says so, and what was found out about it.
+/// A table: its range, its origin and its state.
 ///
 /// # Invariants
 ///
@@ -82,9 +81,9 @@ impl Format {
 pub(crate) struct Table {
     /// Address of the first byte.
     start: usize,
-    /// Bytes that it may use.
+    /// Length in bytes; the table may use less.
     len: core::num::NonZeroU32,
-    /// Where its header is, in bytes from its start.
+    /// Offset of the header, in bytes.
     place: u32,
     /// Who registered it.
     pub(crate) origin: Origin,
@@ -93,9 +92,9 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The table at the addresses from `start` up to `end`, whose header is at address `header`.
+    /// Makes a table of the bytes `start..end`, with its header at address `header`.
     ///
-    /// None if there can be none: if it is empty, has 4 GiB or more, or the header is elsewhere.
+    /// Returns `None` if the range is empty, has 4 GiB or more, or does not hold the header.
     pub(crate) fn new(start: usize, end: usize, header: usize, origin: Origin) -> Option<Self> {
         let len = u32::try_from(end.checked_sub(start)?).ok()?;
         let place = u32::try_from(header.checked_sub(start)?).ok()?;
@@ -115,31 +114,24 @@ impl Table {
         self.origin != Origin::Discovery
     }
 
-    /// Says whether `other` is at the same place and of the same origin.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
-        let of = |table: &Self| (table.start, table.len, table.place, table.origin);
-
-        of(self) == of(other)
-    }
-
-    /// Address of the first byte.
+    /// Returns the address of the first byte.
     pub(crate) fn start(&self) -> usize {
         self.start
     }
 
-    /// Address after the last byte that it may use.
+    /// Returns the address after the last byte.
     pub(crate) fn end(&self) -> usize {
         // Does not wrap: it was a number before it became a length.
         self.start.wrapping_add(self.len.get() as usize)
     }
 
-    /// Address of its header.
+    /// Returns the address of the header.
     pub(crate) fn header(&self) -> usize {
         // Does not wrap: it is in the table.
         self.start.wrapping_add(self.place as usize)
     }
 
-    /// Whether it has a byte in `start..end`.
+    /// Says whether the table has a byte in `start..end`.
     pub(crate) fn is_in(&self, start: usize, end: usize) -> bool {
         self.start < end && start < self.end()
     }
@@ -148,9 +140,9 @@ impl Table {
 /// The header of a table: all that is kept of its bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Header {
-    /// Of SFrame.
+    /// Header of an SFrame table.
     SFrame(sframe::Header<Machine>),
-    /// Of `.eh_frame`.
+    /// Header of an `.eh_frame` table.
     #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
     EhFrame(eh_frame::Header<Machine>),
 }
@@ -160,8 +152,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`Error::Fault`] if it cannot be read, [`Error::Malformed`] if it is none, and
-    /// [`Error::NotFound`] if this kernel does not read that format.
+    /// [`Error::Fault`] if the header cannot be read, [`Error::Malformed`] if it contradicts the
+    /// format, and [`Error::NotFound`] if this kernel does not read that format.
     pub(crate) fn read<R: Reader>(
         format: Format,
         table: &Table,
@@ -178,10 +170,10 @@ impl Header {
         }
     }
 
-    /// Finds the rule that holds at address `pc`, from the table that stands at address `base`.
+    /// Finds the rule for address `pc` in the table at address `base`.
     ///
-    /// What the rule says of the frame pointer is true of the register with the DWARF number
-    /// `tracked`. SFrame knows no other register than the frame pointer.
+    /// The rule has the place of the register with the DWARF number `tracked` instead of that of
+    /// the frame pointer. SFrame knows the place of the frame pointer only.
     pub(crate) fn rule<R: Reader>(
         &self,
         reader: &R,
@@ -200,7 +192,7 @@ impl Header {
 
 /// Finds the rule in an `.eh_frame` table.
 ///
-/// It is not inlined: it needs more of the kernel's stack, which lookups in SFrame need not.
+/// Not inlined: lookups in SFrame do not need so much of the kernel's stack.
 #[cfg(CONFIG_UNWIND_USER_EH_FRAME)]
 #[inline(never)]
 fn rule_by_eh_frame<R: Reader>(

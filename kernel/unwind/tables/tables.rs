@@ -7,14 +7,13 @@
 //! rule holds at an address? The walker, `kernel/unwind/user.c`, applies it.
 //!
 //! - [`parse`] turns bytes into rules, and knows no kernel.
-//! - `user_memory`, with C files beside it, is the only one that reads user memory.
-//! - `layout` asserts that C and Rust mean the same by a rule.
-//! - `table` has what there is of each format: another one is a folder of [`parse`] and a variant
-//!   there.
-//! - `walk` and `last` are what the lookups of a stack share.
-//! - `text` is a range of text with its tables, `registry` what an address space has of them: the
-//!   only place that knows about locks and lifetimes.
-//! - This file is the only one that is called from C.
+//! - `user_memory` is the only module that reads user memory, through two C files.
+//! - `layout` asserts that C and Rust agree on each byte of a rule.
+//! - `table` lists the formats. Another format is a folder of [`parse`], and a variant there.
+//! - `walk` and `last` are the state that the lookups of a stack share.
+//! - `text` is a range of text with its tables. `registry` has the texts of an address space, and
+//!   is the only module that knows about locks and lifetimes.
+//! - This file has all functions that C calls.
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 
@@ -129,7 +128,7 @@ impl Text {
         }
     }
 
-    /// Writes one info for each table, or one for a text without a table. Returns how many.
+    /// Writes an info for each table, or one for a text without a table. Returns their number.
     ///
     /// # Safety
     ///
@@ -149,7 +148,7 @@ impl Text {
         count
     }
 
-    /// Makes the text that a program wants to be registered.
+    /// Makes a text of what a program registers.
     ///
     /// # Errors
     ///
@@ -174,7 +173,7 @@ impl Text {
 static_assert!(Format::COUNT == bindings::UNWIND_TABLE_FORMATS as usize);
 
 impl Origin {
-    /// Its number, as programs and C know it.
+    /// Returns the number by which C knows this origin.
     fn number(self) -> u32 {
         match self {
             Self::Exec => bindings::unwind_table_origin_UNWIND_TABLE_BY_EXEC,
@@ -185,7 +184,7 @@ impl Origin {
 }
 
 impl Format {
-    /// The format with a number, if this kernel reads such tables.
+    /// Returns the format with a number. Returns `None` if this kernel does not read it.
     fn from_number(number: u32) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -301,10 +300,10 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
     }
 }
 
-/// Finds the rule for an address: see `unwind_tables_ask()` and `unwind_tables_lookup_register()` in
-/// the C header. What it says of the frame pointer is true of `register`.
+/// Finds the rule for an address: see `unwind_tables_ask()` and `unwind_tables_lookup_register()`
+/// in the C header. The rule has the place of `register` instead of that of the frame pointer.
 ///
-/// Returns what [`Walk::put`] says. C may remember that, unless the generation of `walk` is 0 then.
+/// Returns a word: see [`Walk::put`]. C may remember it, unless the generation of `walk` is 0 then.
 ///
 /// # Safety
 ///
@@ -331,7 +330,7 @@ pub unsafe extern "C" fn __unwind_tables_find(
     walk.put(found)
 }
 
-/// Puts a rule into `frame` that was found in a word: see `unwind_tables_unpack()` in the C header.
+/// Writes the rule of a word to `frame`: see `unwind_tables_unpack()` in the C header.
 ///
 /// # Safety
 ///

@@ -33,14 +33,14 @@ pub(crate) enum Origin {
     Discovery,
 }
 
-/// What was found out about a table.
+/// The state of a table.
 #[derive(Clone, Copy)]
 pub(crate) enum State {
-    /// Nothing yet: its header was not read.
+    /// The header was not read yet.
     Unread,
-    /// Its header is good; this is what it says.
+    /// The header is good.
     Good(Header),
-    /// It contradicts its format. It is not read again.
+    /// The table contradicts its format, and is not read again.
     Bad(Malformed),
 }
 
@@ -135,7 +135,7 @@ impl Text {
         })
     }
 
-    /// Finds the table of a format.
+    /// Returns the table of a format.
     #[inline]
     pub(crate) fn table(&self, format: Format) -> Option<&Table> {
         format.of(&self.tables).as_ref()
@@ -161,7 +161,7 @@ impl Text {
         self.table(format).is_some_and(Table::is_explicit)
     }
 
-    /// Adds those explicit tables of `other` whose format this text lacks.
+    /// Adds the explicit tables of `other`, of formats for which this text has no table.
     pub(crate) fn with_explicit(mut self, other: &Self) -> Self {
         for format in Format::ALL {
             let table = format.of_mut(&mut self.tables);
@@ -171,7 +171,7 @@ impl Text {
         self
     }
 
-    /// Takes the table of `format` away. `None` says that this was the only one.
+    /// Takes the table of `format` away. Returns `None` if the text has no other table.
     pub(crate) fn without(mut self, format: Format) -> Option<Self> {
         *format.of_mut(&mut self.tables) = None;
         // INVARIANT: There is a table.
@@ -189,24 +189,12 @@ impl Text {
         (self.start, self.end) == (start, end)
     }
 
-    /// Says whether bounds, tables and their origins are those of `other`, whatever their states.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.is_exactly(other.start, other.end)
-            && Format::ALL
-                .iter()
-                .all(|format| match (self.table(*format), other.table(*format)) {
-                    (Some(table), Some(other)) => table.is_like(other),
-                    (None, None) => true,
-                    _ => false,
-                })
-    }
-
     /// Says whether the text or a table has a byte in `start..end`.
     pub(crate) fn is_in(&self, start: usize, end: usize) -> bool {
         (self.start < end && start < self.end) || self.tables().any(|table| table.is_in(start, end))
     }
 
-    /// Computes how far the tables reach beyond the text, on the side where that is more.
+    /// Computes how far the tables reach beyond the text, on the side where they reach farther.
     pub(crate) fn reach(&self) -> usize {
         self.tables().fold(0, |reach, table| {
             let below = self.start.saturating_sub(table.start());

@@ -10,7 +10,7 @@
 
 #include "bisect.h"
 
-/* The next bytes of a copy, as many as @type has. */
+/* Copy the next bytes, as many as @type has. */
 #define read_next(type)								\
 do {										\
 	type next;								\
@@ -23,8 +23,8 @@ do {										\
 } while (0)
 
 /*
- * In words and a single user access: a lookup does this a few times for each
- * frame, and copy_from_user() is made for more bytes.
+ * Copy bytes in words, and in a single user access: each lookup does this a few times,
+ * and copy_from_user() is made for more bytes.
  */
 static __always_inline int read_words(void *to, const void __user *table, unsigned int len)
 {

@@ -40,21 +40,21 @@ static_assert!(Array::EINVAL == -(bindings::EINVAL as i32));
 
 /// A table in the memory of the current process.
 ///
-/// Page faults are disabled: what is not in memory is a fault, and the walk waits for it.
+/// Page faults are disabled: a read of memory that is not there fails, and the walk waits for it.
 pub(crate) struct UserMemory<'a> {
     /// Address of the first byte.
     base: usize,
-    /// What further reads and searches of the stack may cost.
+    /// The budget that is left for the stack.
     budget: &'a Cell<u32>,
-    /// Where the address of a byte goes that is not in memory.
+    /// Gets the address of a byte that is not in memory.
     missing: &'a Cell<usize>,
 }
 
 impl<'a> UserMemory<'a> {
     /// Makes a reader of the memory from address `base` on, which pays from `budget`. A read that
-    /// faults puts the address of a byte that it missed into `missing`.
+    /// fails puts the address of a byte that is not there into `missing`.
     ///
-    /// Nothing is checked here: an address that is not user memory faults when it is read.
+    /// Any address will do: a read of an address that is not user memory fails.
     pub(crate) fn new(base: usize, budget: &'a Cell<u32>, missing: &'a Cell<usize>) -> Self {
         Self {
             base,
@@ -63,7 +63,7 @@ impl<'a> UserMemory<'a> {
         }
     }
 
-    /// Takes `price` off the budget. If less is left, nothing is left.
+    /// Takes `price` off the budget. If less is left, takes all of it, and fails.
     #[inline]
     fn spend(&self, price: u32) -> Result<(), Error> {
         let left = self.budget.get().checked_sub(price);

@@ -131,7 +131,7 @@ mod tests {
         Ok(moved.rule(&memory, bytes.len, pc))
     }
 
-    /// Whether something was found that was expected; says so, if not.
+    /// Compares a result with the expected one. Prints them if they differ.
     fn agree(table: &Table, name: &str, pc: u64, found: Found, expected: Found) -> bool {
         if found != expected {
             pr_err!(

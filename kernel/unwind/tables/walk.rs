@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the lookups of a stack share.
+//! The state that the lookups of a stack share.
 
 use core::{
     cell::Cell,
@@ -19,29 +19,35 @@ use crate::{
         Packed,
         Rule, //
     },
+    table::{
+        Format,
+        Table, //
+    },
+    text::Text,
     user_memory::UserMemory, //
 };
 
-/// What the lookups of a stack share: C keeps the room for it.
+/// The state that the lookups of a stack share. C has the memory for it.
 ///
 /// # Invariants
 ///
 /// - `raw` is valid for reading and writing for `'a`, and nothing else uses it meanwhile. All of it
 ///   is initialised.
-/// - The generation of its `last` is zero, or `last` is what the last lookup left.
+/// - Its `last` is valid for reading and writing for `'a`, and nothing else uses it meanwhile. It
+///   has a generation of zero, or is what the last lookup left.
 pub(crate) struct Walk<'a> {
     raw: *mut bindings::unwind_tables_walk,
     _lifetime: PhantomData<&'a mut bindings::unwind_tables_walk>,
 }
 
 impl Walk<'_> {
-    /// Takes what C keeps the room for.
+    /// Wraps the state that C has.
     ///
     /// # Safety
     ///
     /// `raw` must be initialised and valid for reading and writing while the result exists, and
-    /// nothing else may use it. The generation of its `last` must be zero, or `last` what the last
-    /// call left.
+    /// nothing else may use it. So must what its `last` points to, and have a generation of zero, or
+    /// be what the last call left.
     pub(crate) unsafe fn from_raw(raw: *mut bindings::unwind_tables_walk) -> Self {
         // INVARIANT: By the requirements of this function.
         Self {
@@ -52,9 +58,35 @@ impl Walk<'_> {
 
     /// Returns the text that was found last.
     pub(crate) fn last(&mut self) -> &mut Last {
-        // SAFETY: By the type invariants, `raw` is valid, only used by this, and its `last` is
-        // what was left there or has a generation of zero.
-        unsafe { Last::from_raw(&raw mut (*self.raw).last) }
+        // SAFETY: By the type invariants, `raw` and its `last` are valid, only used by this, and
+        // `last` is what was left there or has a generation of zero.
+        unsafe { Last::from_raw((*self.raw).last) }
+    }
+
+    /// Makes `text` the last one, which was looked for in this generation; or, if it has no table,
+    /// remembers that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] if it has no table.
+    pub(crate) fn open(&mut self, text: &Text) -> Result<(), Error> {
+        let generation = self.generation();
+
+        if text.is_absent() {
+            self.set_skipped(text.start, text.end, Error::NotFound);
+            return Err(Error::NotFound);
+        }
+        self.last().set(generation, text);
+        Ok(())
+    }
+
+    /// Returns the last text's table of `format`, and the user memory from its start on.
+    pub(crate) fn table(&mut self, format: Format) -> Option<(&Table, UserMemory<'_>)> {
+        // SAFETY: As in `last`. It is not a part of `raw`, so `memory` uses nothing of it.
+        let last: &Last = unsafe { Last::from_raw((*self.raw).last) };
+        let table = last.table(format)?;
+
+        Some((table, self.memory(table.start())))
     }
 
     /// Returns the user memory from address `base` on, for as much as this walk may read.
@@ -72,14 +104,14 @@ impl Walk<'_> {
         unsafe { (*self.raw).generation }
     }
 
-    /// Lets C remember nothing of this address: asked again, the tables may say something else.
+    /// Keeps C from remembering this lookup: the next one for the address may have another result.
     pub(crate) fn forget(&mut self) {
         // SAFETY: By the type invariants, `raw` is valid, and only used by this.
         unsafe { (*self.raw).generation = 0 };
     }
 
-    /// Puts what a lookup has found into a word for C: a rule, if it fits; that it is in the walk's
-    /// frame; or an error.
+    /// Packs the result of a lookup into a word for C: the rule; or that the rule is in the walk's
+    /// frame, because it does not fit; or an error.
     pub(crate) fn put(&mut self, found: Result<Rule, Error>) -> u64 {
         match found {
             Ok(rule) => Packed::new(&rule).map_or_else(|| self.put_large(rule), Packed::word),
@@ -93,7 +125,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Puts a rule into the walk's frame.
+    /// Writes a rule to the walk's frame. Returns the word that says so.
     #[cold]
     fn put_large(&mut self, rule: Rule) -> u64 {
         // SAFETY: By the type invariants, `raw` is valid, and only used by this. A rule is laid out
@@ -102,21 +134,20 @@ impl Walk<'_> {
         bindings::UNWIND_TABLES_RULE_LARGE.into()
     }
 
-    /// Remembers for this stack that lookups in `start..end` fail with `error`: C does not ask for
-    /// this text again.
-    pub(crate) fn set_nothing(&mut self, start: usize, end: usize, error: Error) {
-        let nothing = bindings::unwind_tables_nothing {
+    /// Makes the walk skip `start..end`: C returns `error` for an address there, and does not ask.
+    pub(crate) fn set_skipped(&mut self, start: usize, end: usize, error: Error) {
+        let skipped = bindings::unwind_tables_skipped {
             start,
             size: end.saturating_sub(start),
             error: kernel::error::Error::from(error).to_errno(),
         };
 
         // SAFETY: By the type invariants, `raw` is valid, and only used by this.
-        unsafe { (*self.raw).nothing = nothing };
+        unsafe { (*self.raw).skipped = skipped };
     }
 
     /// Takes one of the discoveries that this stack may make, once for all tries of a lookup.
-    /// Returns whether there was one left.
+    /// Returns whether one was left.
     pub(crate) fn begin_discovery(&mut self) -> bool {
         // SAFETY: By the type invariants, `raw` is valid, and only used by this.
         let (left, discovers) =

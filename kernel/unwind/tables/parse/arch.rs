@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is different between architectures in every format: the psABIs' "DWARF Register Number
-//! Mapping".
+//! The registers of architectures: "DWARF Register Number Mapping" of the psABIs.
 
 use super::Register;
 
@@ -11,12 +10,12 @@ pub(crate) trait Arch {
     const SP: u32;
     /// DWARF number of the frame pointer.
     const FP: u32;
-    /// How many registers there are.
+    /// Number of registers.
     const REGISTERS: u8;
     /// Whether return addresses can be signed.
     const SIGNED_RA: bool;
 
-    /// The register of a DWARF number, if there is one.
+    /// Returns the register with a DWARF number.
     fn register(number: u32) -> Option<Register> {
         if number == Self::SP {
             Some(Register::Sp)

@@ -9,25 +9,25 @@ use super::{
 
 /// A sorted array of offsets in a table.
 ///
-/// An element is a signed offset and as many bytes of something else. Element n starts at
-/// `origin` + its offset, and that many bytes further as it is behind element 0 if offsets are
-/// relative. This wraps at 2^64, and is then compared as an unsigned number.
+/// An element is a signed offset, and as many other bytes. Its start is `origin` + its offset or,
+/// if the array is relative, `origin` + its distance from element 0 + its offset. Starts wrap at
+/// 2^64, and are compared as unsigned numbers.
 ///
 /// The first fields are laid out as in C, where arrays are searched: `struct unwind_bisect_array`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Array {
-    /// Where the array is, in bytes from the start of the table.
+    /// Offset of the array in the table, in bytes.
     pub(crate) place: u64,
-    /// What the offset of element 0 counts from.
+    /// Base of the offset of element 0.
     pub(crate) origin: u64,
-    /// How many elements there are.
+    /// Number of elements.
     pub(crate) count: u32,
     /// Whether an offset has 8 bytes, not 4.
     pub(crate) wide: bool,
-    /// Whether each offset counts from its own element, not all from that of element 0.
+    /// Whether the base of an offset is its own element, not that of element 0.
     pub(crate) relative: bool,
-    /// What is wrong with the table if an element starts below the one before.
+    /// The reason for a refusal if elements are not sorted.
     pub(crate) unsorted: Reason,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Array {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Element {
-    /// What it starts at.
+    /// Its start.
     pub(crate) start: u64,
     /// The number behind its offset, of as many bytes.
     pub(crate) rest: u64,
@@ -46,12 +46,12 @@ pub(crate) struct Element {
 }
 
 impl Array {
-    /// The errno of C if all elements start above what was searched.
+    /// The errno of C if all elements start above the key.
     pub(crate) const ENOENT: i32 = -2;
     /// The errno of C if the array is not sorted.
     pub(crate) const EINVAL: i32 = -22;
 
-    /// Returns where element `nth` is, in bytes from the start of the table.
+    /// Returns the offset of element `nth` in the table, in bytes.
     #[inline]
     pub(crate) fn element(&self, nth: u32) -> u64 {
         let size = if self.wide { 16 } else { 8 };

@@ -19,17 +19,17 @@ macro_rules! codes {
         }
 
         impl $Codes {
-            /// All of them.
+            /// All values.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$value,)+];
 
-            /// Its name, for programs to read.
+            /// Returns the name, for programs to read.
             pub(crate) fn name(self) -> &'static core::ffi::CStr {
                 match self {
                     $(Self::$value => $name,)+
                 }
             }
 
-            /// What is wrong, for people to read.
+            /// Describes the value, for people to read.
             #[allow(dead_code, reason = "tools show it")]
             pub(crate) fn text(self) -> &'static str {
                 match self {

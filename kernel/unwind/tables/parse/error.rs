@@ -15,21 +15,19 @@ use super::{
 pub(crate) enum Error {
     /// The table says nothing about this address.
     NotFound,
-    /// The table could not be read; that may be different the next time.
+    /// The table could not be read now.
     Fault,
     /// The table contradicts its format, in all of it or in one function: see
     /// [`Reason::is_of_table`].
     Malformed(Malformed),
-    /// The table says something about this address that is not supported; at others it may not.
+    /// The table has a rule for this address that is not supported.
     Unsupported(Unsupported),
-    /// What the reader may cost is used up.
+    /// The budget of the reader is used up.
     Budget,
 }
 
 codes! {
-    /// Something that a format has and its reader does not, so that a row comes to no rule.
-    ///
-    /// It says nothing about the rest of the table.
+    /// A part of a format that is not supported. It affects one row, not the table.
     pub(crate) enum Unsupported;
 
     /// A register that a rule needs and cannot name.
@@ -60,26 +58,26 @@ codes! {
     Signed = c"signed": "signed return address",
 }
 
-/// What contradicts the format, and where.
+/// A contradiction to the format, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// What is wrong.
     pub(crate) reason: Reason,
-    /// Where it was read, or ends too early: bytes from the start of the table, at most `u32::MAX`.
+    /// Offset in the table, in bytes, at most `u32::MAX`.
     pub(crate) offset: u32,
 }
 
-/// What contradicts the format: each format has its own reasons.
+/// A contradiction to the format. Each format has its own reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// Of an SFrame table.
+    /// Reason of an SFrame table.
     SFrame(sframe::Reason),
-    /// Of an `.eh_frame` table.
+    /// Reason of an `.eh_frame` table.
     EhFrame(eh_frame::Reason),
 }
 
 impl Reason {
-    /// The error that this reason is, found at byte `offset` of the table.
+    /// Makes the error of this reason, at byte `offset` of the table.
     pub(super) fn at(self, offset: u64) -> Error {
         Error::Malformed(Malformed {
             reason: self,
@@ -87,8 +85,8 @@ impl Reason {
         })
     }
 
-    /// Whether nothing in the table can be trusted any more. What is wrong with one function of
-    /// `.eh_frame` says nothing about the others, which other compilers and people may have made.
+    /// Says whether this is a reason not to trust the whole table. A wrong function of `.eh_frame`
+    /// says nothing about the others, which other compilers and people may have made.
     pub(crate) fn is_of_table(self) -> bool {
         match self {
             Self::SFrame(_) => true,
@@ -96,7 +94,7 @@ impl Reason {
         }
     }
 
-    /// Its name, for programs to read.
+    /// Returns the name, for programs to read.
     pub(crate) fn name(self) -> &'static CStr {
         match self {
             Self::SFrame(reason) => reason.name(),
@@ -104,7 +102,7 @@ impl Reason {
         }
     }
 
-    /// What is wrong, for people to read.
+    /// Describes the reason, for people to read.
     #[allow(dead_code, reason = "tools show it")]
     pub(crate) fn text(self) -> &'static str {
         match self {

@@ -2,18 +2,18 @@
 
 //! Reading of unwind tables: bytes in, rules out.
 //!
-//! The tables are written by anyone and may change while they are read. Everything below this
-//! module uses nothing but `core`: it does not know that there is a kernel, allocates nothing, and
-//! has no way to panic. It compiles as it stands on a host, which is where most of its tests run.
+//! Anyone may write tables, and they may change while they are read. This module uses only `core`,
+//! allocates nothing, and cannot panic. It compiles on a host unchanged: most of its tests run
+//! there.
 //!
 //! A format ([`sframe`], [`eh_frame`]) is asked for the [`Rule`] that holds at an address. It reads
 //! through a [`Reader`], in bounded pieces that are copied before they are looked at. A reader also
 //! searches the format's index, an [`Array`] of numbers. It charges both, and bounds the sum.
 //!
-//! Where the table of a file is that nobody has registered, the file says itself: [`elf`].
+//! [`elf`] finds the tables of a file by its headers.
 
 #![forbid(unsafe_code)]
-// Each user needs but a part: the kernel one architecture, tests and tools all, and whole tables.
+// The kernel needs one architecture. Tests and tools need all of them, and whole tables.
 #![allow(dead_code, unused_imports)]
 
 mod arch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A rule in a word: what the kernel remembers of an address.
+//! A rule in a word, as the kernel remembers it.
 
 use core::num::NonZero;
 
@@ -10,19 +10,18 @@ use super::{
     Value, //
 };
 
-/// What the tables say of an address, in a word.
+/// A rule in a word, or the word that there is none.
 ///
-/// Most rules are usual. Such a rule has, from the least significant bit: [`Packed::USUAL`] and
-/// [`Packed::FROM_FP`]; where the frame pointer was saved, in words from [`Packed::NEAR`] bytes
-/// below the CFA, 0 if it was not; and from [`Packed::CFA`] on the offset of the CFA in words. C
-/// applies it, too. What is between these is for architectures that keep the return address
-/// elsewhere than just below the CFA, and the frame pointer farther from it.
+/// Most rules are usual, and C applies them, too. From the least significant bit, a usual rule has:
+/// [`Packed::USUAL`]; [`Packed::FROM_FP`]; the place of the saved frame pointer, in words from
+/// [`Packed::NEAR`] bytes below the CFA, or 0 if it was not saved; and, from bit [`Packed::CFA`]
+/// on, the offset of the CFA in words. The bits between are 0. They are for architectures that have
+/// the return address elsewhere than just below the CFA, or the frame pointer farther away.
 ///
-/// Another one has 0, [`Packed::OTHER`], six bits of flags, the byte that says where the CFA is,
-/// and its offset in the most significant half, all as a [`Rule`] has them. Between these, in 16
-/// bits, is the offset from the CFA to where the frame pointer was saved; 0 if it was not, and
-/// [`Packed::LOST`] if it is not known. Where the CFA is above what its source says, both numbers
-/// share the most significant half.
+/// Any other rule has: 0; [`Packed::OTHER`]; six bits of flags; the source of the CFA, a byte; the
+/// offset of the saved frame pointer from the CFA, in 16 bits, 0 if it was not saved and
+/// [`Packed::LOST`] if it is unknown; and the offset of the CFA, in 32 bits. With
+/// [`Rule::CFA_ABOVE`], two offsets share these 32 bits.
 ///
 /// In both, the return address is just below the CFA.
 ///
@@ -34,23 +33,22 @@ use super::{
 pub(crate) struct Packed(NonZero<u64>);
 
 impl Packed {
-    /// The CFA is in the stack pointer or the frame pointer, nothing is said of signals, and what
-    /// was saved is less than [`Packed::NEAR`] bytes below the CFA.
+    /// The bit of a usual rule.
     pub(crate) const USUAL: u64 = 1 << 0;
-    /// In a usual rule: the CFA is in the frame pointer.
+    /// In a usual rule: the CFA counts from the frame pointer, not from the stack pointer.
     pub(crate) const FROM_FP: u64 = 1 << 1;
-    /// In a usual rule, where the place of the caller's frame pointer is: 5 bits.
+    /// In a usual rule: the shift of the place of the saved frame pointer.
     pub(crate) const FP: u32 = 2;
     const FP_BITS: u32 = 5;
-    /// In a usual rule, where the offset of the CFA is.
+    /// In a usual rule: the shift of the offset of the CFA.
     pub(crate) const CFA: u32 = 32;
-    /// How many bits that offset has.
+    /// In a usual rule: the number of bits of the offset of the CFA.
     pub(crate) const CFA_BITS: u32 = 20;
-    /// How far below the CFA a usual frame has what it has saved, in bytes.
+    /// How far below the CFA a usual frame may have saved the frame pointer, in bytes.
     pub(crate) const NEAR: i16 = 256;
-    /// It is no usual rule, and may be that no table has any.
+    /// The bit of any other rule, and of [`Packed::NOTHING`].
     pub(crate) const OTHER: u64 = 1 << 1;
-    /// In another rule: there is no caller.
+    /// In any other rule: there is no caller.
     pub(crate) const OUTERMOST: u64 = (Rule::outermost().flags() as u64) << Self::FLAGS;
 
     const WORD: u32 = 8;
@@ -58,12 +56,12 @@ impl Packed {
     const SOURCE: u32 = 8;
     const OTHER_FP: u32 = 16;
     const OTHER_CFA: u32 = 32;
-    /// In another rule, instead of the frame pointer's place: it is unknown.
+    /// In any other rule, instead of the offset of the frame pointer: it is unknown.
     const LOST: i16 = i16::MIN;
-    /// That no table says anything of an address.
+    /// The word of an address for which no table has a rule.
     pub(crate) const NOTHING: Self = Self::other(0);
 
-    /// A rule, or none if it does not fit.
+    /// Packs a rule. Returns `None` if it does not fit.
     #[inline(always)]
     pub(crate) fn new(rule: &Rule) -> Option<Self> {
         const UNCHANGED: u8 = Value::Unchanged.source();
@@ -82,7 +80,8 @@ impl Packed {
             _ => (Self::both(cfa_offset, ra_offset)?, Rule::RA),
         };
 
-        // What says nothing of registers, or where usual frames have what they have saved.
+        // A rule without registers; or the return address is just below the CFA, and the frame
+        // pointer is at an offset from the CFA, unchanged or unknown.
         let fits = match (cfa, fp) {
             (UNCHANGED, _) => true,
             (_, UNCHANGED | UNKNOWN) => ra == AT_CFA && ra_offset == Rule::RA,
@@ -109,12 +108,12 @@ impl Packed {
         )))
     }
 
-    /// The usual rule of a CFA in the stack pointer, or else in the frame pointer, with an offset;
-    /// and that of where the frame pointer was saved, if it was. None if that is no usual rule: it
-    /// needs more bits.
+    /// Packs a usual rule: the CFA at an offset from the stack pointer or the frame pointer, and
+    /// the offset of the saved frame pointer, if it was saved. Returns `None` if an offset does not
+    /// fit.
     #[inline(always)]
     fn usual(from_sp: bool, cfa_offset: i32, fp_offset: Option<i32>) -> Option<Self> {
-        /// Whether these are `bits` bits of a number of words.
+        /// Says whether a number of bytes is a number of words of at most `bits` bits.
         const fn is_words(bytes: u32, bits: u32) -> bool {
             bytes & !(((1 << bits) - 1) * Packed::WORD) == 0
         }
@@ -139,7 +138,8 @@ impl Packed {
         NonZero::new(Self::USUAL | from_fp | fp | cfa).map(Self)
     }
 
-    /// The offset of the CFA's source, and how far above the CFA is.
+    /// Packs the two offsets of a rule with [`Rule::CFA_ABOVE`]. Returns `None` if one does not
+    /// fit.
     fn both(offset: i32, above: i32) -> Option<u32> {
         let [a, b] = i16::try_from(offset).ok()?.to_le_bytes();
         let [c, d] = i16::try_from(above).ok()?.to_le_bytes();
@@ -147,7 +147,7 @@ impl Packed {
         Some(u32::from_le_bytes([a, b, c, d]))
     }
 
-    /// A word with these bits, and [`Packed::OTHER`].
+    /// Makes a word of these bits and [`Packed::OTHER`].
     #[inline(always)]
     const fn other(bits: u64) -> Self {
         match NonZero::new(Self::OTHER | bits) {
@@ -158,12 +158,12 @@ impl Packed {
         }
     }
 
-    /// The word, for C.
+    /// Returns the word, for C.
     pub(crate) const fn word(self) -> u64 {
         self.0.get()
     }
 
-    /// What a word from C is, if it is one.
+    /// Takes a word from C. Returns `None` if it is not one of these.
     pub(crate) fn from_word(word: u64) -> Option<Self> {
         // INVARIANT: It has one of the bits.
         NonZero::new(word)
@@ -171,7 +171,7 @@ impl Packed {
             .map(Self)
     }
 
-    /// The rule; none if no table says anything.
+    /// Unpacks the rule. Returns `None` if the word says that no table has one.
     pub(crate) fn rule(self) -> Option<Rule> {
         let word = self.word();
         if word & Self::USUAL != 0 {
@@ -200,7 +200,7 @@ impl Packed {
             .map(|rule| rule.with_flags(flags))
     }
 
-    /// The rule, which is a usual one.
+    /// Unpacks a usual rule.
     fn usual_rule(self) -> Option<Rule> {
         let bytes = |from: u32, bits: u32| {
             let words = self.word().wrapping_shr(from) as u32 & ((1 << bits) - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How a format reads a table, and what that costs.
+//! The bytes of a table, and the price of reading them.
 
 use super::{
     array::{
@@ -12,11 +12,10 @@ use super::{
 
 /// A table's bytes.
 ///
-/// Nothing is assumed of them: two reads of the same place may yield different bytes. So bytes are
-/// used only from the copy that was checked.
+/// Two reads of one offset may yield different bytes. So a format uses the copy that it has
+/// checked.
 ///
-/// The callers ask only for bytes inside the length that they were told. They stop at the first
-/// error.
+/// Formats read only within the length of the table, and stop at the first error.
 pub(crate) trait Reader {
     /// Copies `buf.len()` bytes from byte `offset` of the table, for [`read_price`].
     ///
@@ -37,15 +36,15 @@ pub(crate) trait Reader {
     }
 }
 
-/// Units that a step of a search costs, and a read of so many bytes or fewer.
+/// Price of a step of a search, and of a read of so many bytes or fewer.
 const STEP: u32 = 32;
 
-/// Computes what a read of `len` bytes costs. Each byte may be an instruction or half a row.
+/// Computes the price of a read of `len` bytes. Each byte may be an instruction or half a row.
 pub(crate) fn read_price(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX).max(STEP)
 }
 
-/// Computes what a search in `count` elements costs.
+/// Computes the price of a search in `count` elements.
 pub(crate) fn bisect_price(count: u32) -> u32 {
     // Does not wrap: there are 32 steps at most, and the read of the element.
     (u32::BITS + 1)

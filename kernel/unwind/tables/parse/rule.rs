@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What every format yields: how to get from a frame to its caller's.
+//! Rules, which every format yields.
 
 use core::mem::offset_of;
 
-/// How to get from a frame to its caller's.
+/// A rule: how to get from a frame to its caller's.
 ///
-/// The values are to be computed in the order CFA, return address, frame pointer; each register
-/// that one of them names is the frame's own, not the caller's. All offsets are in bytes. The CFA,
-/// the canonical frame address, is the caller's stack pointer.
+/// The CFA, the canonical frame address, is the caller's stack pointer. All registers in a rule are
+/// the frame's own, not the caller's. All offsets are in bytes.
 ///
-/// The layout is for C, where a walker applies it.
+/// The layout is that of C, where the walker applies rules.
 ///
 /// # Invariants
 ///
@@ -34,7 +33,7 @@ pub(crate) struct Rule {
 const _: () = assert!(size_of::<Rule>() == 16);
 
 impl Rule {
-    /// Where its parts are, as C expects them: the three offsets, and the four bytes.
+    /// The offsets of the fields, as C expects them.
     pub(crate) const PLACES: [usize; 4] = [
         offset_of!(Self, cfa_offset),
         offset_of!(Self, ra_offset),
@@ -43,7 +42,7 @@ impl Rule {
     ];
 }
 
-/// Where a value is, without its offset: 0, 1 or 2, or one of the bits with a register's code.
+/// The place of a value, without its offset: 0, 1 or 2, or one of the bits with a register's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 struct Source(u8);
@@ -63,8 +62,8 @@ pub(crate) enum Register {
     Sp,
     /// The frame pointer.
     Fp,
-    /// The one with this DWARF number, below 32. It is known where a stack was interrupted, and
-    /// where a second walk has taken it along.
+    /// The register with this DWARF number, below 32. It is known in the topmost frame, in a frame
+    /// that a signal interrupted, and where a second walk has carried it along.
     Other(u8),
 }
 
@@ -90,24 +89,24 @@ impl Register {
     }
 }
 
-/// Where a caller's value is.
+/// The place of a caller's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// In the register that it belongs in, as if the frame were not there.
+    /// In its own register, which the frame has not changed.
     Unchanged,
-    /// On the stack: what is at CFA + offset.
+    /// In memory, at CFA + offset.
     AtCfa(i32),
-    /// Register + offset.
+    /// Not in memory: the value is register + offset.
     Register(Register, i32),
-    /// What is at register + offset.
+    /// In memory, at register + offset.
     AtRegister(Register, i32),
-    /// Nowhere, or in a place that no rule can name. Only a frame pointer may be so, for most
-    /// callers do without it.
+    /// Nowhere, or in a place that no rule can name. Of frame pointers only: most callers do not
+    /// need theirs.
     Unknown,
 }
 
 impl Value {
-    /// The byte that tells C where the value is, without its offset.
+    /// Returns the byte by which C knows the place, without the offset.
     pub(crate) const fn source(self) -> u8 {
         self.split().0 .0
     }
@@ -127,7 +126,7 @@ impl Value {
         }
     }
 
-    /// The value of which [`Value::source`] is that byte.
+    /// Makes a value of the byte of [`Value::source`] and an offset.
     pub(crate) fn from_source(source: u8, offset: i32) -> Self {
         let register = Register::from_code(source & 0x3f);
 
@@ -155,30 +154,29 @@ impl Rule {
     const OUTERMOST: u8 = 1 << 0;
     /// Flag: a signal interrupted the caller.
     const SIGNAL: u8 = 1 << 1;
-    /// Flag: nothing is said but that.
+    /// Flag: there is no more to the rule.
     const NO_ROWS: u8 = 1 << 2;
     /// Flag: the return address is signed.
     const SIGNED: u8 = 1 << 3;
-    /// Flag: with key B.
+    /// Flag: the return address is signed with key B.
     const KEY_B: u8 = 1 << 4;
-    /// Flag: the CFA is above what its source and offset say, by the offset of the return address.
-    /// That itself is just below the CFA.
+    /// Flag: `ra_offset` is to be added to the CFA. The return address is just below the sum.
     pub(crate) const CFA_ABOVE: u8 = 1 << 5;
 
-    /// Where the return address is, from the CFA, if its offset says something else.
+    /// Offset of a return address that is just below the CFA.
     pub(super) const RA: i32 = -8;
 
-    /// There is no caller: the stack ends here, complete.
+    /// Makes the rule of an outermost frame, which has no caller.
     pub(crate) const fn outermost() -> Self {
         Self::without_rows(Self::OUTERMOST)
     }
 
-    /// A signal interrupted the caller, and its registers are where the kernel saved them.
+    /// Makes the rule of a restorer: the kernel has saved the registers of the interrupted frame.
     pub(crate) const fn signal_frame() -> Self {
         Self::without_rows(Self::SIGNAL | Self::NO_ROWS)
     }
 
-    /// Nothing but flags, one of which is [`Rule::OUTERMOST`] or [`Rule::NO_ROWS`].
+    /// Makes a rule of flags alone, one of which is [`Rule::OUTERMOST`] or [`Rule::NO_ROWS`].
     pub(super) const fn without_rows(flags: u8) -> Self {
         // INVARIANT: Nothing has an offset, and one of the two flags is set.
         Self {
@@ -189,9 +187,9 @@ impl Rule {
         }
     }
 
-    /// There is a caller, and this is where its registers are.
+    /// Makes the rule of a frame with a caller.
     ///
-    /// None if the CFA is said to be unchanged or at itself, which has no meaning.
+    /// Returns `None` if the CFA does not come from a register.
     #[inline(always)]
     pub(crate) fn frame(cfa: Value, ra: Value, fp: Value) -> Option<Self> {
         let (cfa_source, cfa_offset) = cfa.split();
@@ -207,7 +205,7 @@ impl Rule {
         })
     }
 
-    /// The same rule, with more flags.
+    /// Adds flags to the rule.
     pub(super) fn with_flags(mut self, more: u8) -> Self {
         let [cfa, ra, fp, flags] = self.sources.to_ne_bytes();
 
@@ -215,21 +213,21 @@ impl Rule {
         self
     }
 
-    /// The flags, as C knows them.
+    /// Returns the flags, as C knows them.
     pub(crate) const fn flags(&self) -> u8 {
         let [_, _, _, flags] = self.sources.to_ne_bytes();
 
         flags
     }
 
-    /// The same rule, of a frame below which a signal interrupted the caller.
+    /// Adds the mark that a signal interrupted the caller, if `signal` is set.
     pub(crate) fn with_signal(self, signal: bool) -> Self {
         self.with_flags(if signal { Self::SIGNAL } else { 0 })
     }
 
-    /// The same rule, with a CFA that many bytes above what is at a register.
+    /// Moves the CFA of the rule up by so many bytes.
     ///
-    /// None if the CFA is not there, or the return address not just below it.
+    /// Returns `None` if the CFA is not a stored value, or the return address not just below it.
     pub(crate) fn with_cfa_above(mut self, above: i32) -> Option<Self> {
         if above == 0 {
             return Some(self);
@@ -242,7 +240,7 @@ impl Rule {
         Some(self.with_flags(Self::CFA_ABOVE))
     }
 
-    /// The same rule, with a return address that is signed.
+    /// Adds the mark that the return address is signed, if there is a key.
     pub(crate) fn with_signed_ra(self, key: Option<Key>) -> Self {
         self.with_flags(match key {
             None => 0,
@@ -251,17 +249,17 @@ impl Rule {
         })
     }
 
-    /// Whether there is no caller.
+    /// Says whether there is no caller.
     pub(crate) fn is_outermost(&self) -> bool {
         self.flags() & Self::OUTERMOST != 0
     }
 
-    /// Whether a signal interrupted the caller: then its address is exact, not one after a call.
+    /// Says whether a signal interrupted the caller. Then its address is exact, not behind a call.
     pub(crate) fn is_signal(&self) -> bool {
         self.flags() & Self::SIGNAL != 0
     }
 
-    /// How many bytes above what [`Rule::cfa`] says the CFA is.
+    /// Returns the number of bytes to add to the CFA that [`Rule::cfa`] returns.
     pub(crate) fn cfa_above(&self) -> i32 {
         match self.flags() & Self::CFA_ABOVE {
             0 => 0,
@@ -269,7 +267,7 @@ impl Rule {
         }
     }
 
-    /// Whether the return address is signed, and how.
+    /// Returns the key of a signed return address.
     pub(crate) fn signed_ra(&self) -> Option<Key> {
         match (self.flags() & Self::SIGNED, self.flags() & Self::KEY_B) {
             (0, _) => None,
@@ -278,7 +276,7 @@ impl Rule {
         }
     }
 
-    /// Its offsets, and its sources and flags as four bytes.
+    /// Returns the three offsets, and the sources and flags as four bytes.
     #[inline(always)]
     pub(super) const fn parts(&self) -> ([i32; 3], [u8; 4]) {
         (
@@ -287,14 +285,14 @@ impl Rule {
         )
     }
 
-    /// The CFA; [`Value::Unchanged`] if nothing is said about registers.
+    /// Returns the place of the CFA; [`Value::Unchanged`] if the rule has flags alone.
     pub(crate) fn cfa(&self) -> Value {
         let [source, ..] = self.sources.to_ne_bytes();
 
         Value::from_source(source, self.cfa_offset)
     }
 
-    /// The return address. Unchanged, it is in the register that calls leave it in.
+    /// Returns the place of the return address. If unchanged, it is in the register of calls.
     pub(crate) fn ra(&self) -> Value {
         let [_, source, ..] = self.sources.to_ne_bytes();
 
@@ -304,7 +302,7 @@ impl Rule {
         }
     }
 
-    /// The caller's frame pointer; [`Value::Unknown`] if the rule does not say where it is.
+    /// Returns the place of the caller's frame pointer.
     pub(crate) fn fp(&self) -> Value {
         let [_, _, source, _] = self.sources.to_ne_bytes();
 

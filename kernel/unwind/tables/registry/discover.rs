@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Looking for the tables of a text in what the process has mapped: when a walk comes to text that
-//! nobody has registered, and when exec maps a program.
+//! Discovery: finds the tables of a mapped file, when a walk comes to text that is in no registry,
+//! and when exec maps a program.
 //!
-//! The mapping of the text leads to that with the ELF header of its file, the program headers there
-//! to the tables. Nothing is opened or read but the process's own memory. What is read may change,
-//! and what is mapped, too, for no lock is held meanwhile. So the mappings are looked at again
-//! when the text is stored, and if anything was unmapped since, it is not.
+//! The mapping of the text leads to the mapping with the ELF header of its file, and the program
+//! headers there lead to the tables. No file is opened: only memory of the process is read. That
+//! memory and the mappings may change, for no lock is held meanwhile. So the mappings are checked
+//! again when the text is stored, and it is not stored if anything was unmapped since.
 //!
-//! That there is no table is remembered as well, but only where the mappings or a completed read
-//! show it. Otherwise the next stack tries again.
+//! A text without a table is stored, too, but only where the mappings or a completed read prove it.
+//! Otherwise the next stack tries again.
 
 use kernel::{
     bindings,
@@ -42,46 +42,47 @@ use crate::{
     walk::Walk, //
 };
 
-/// How many texts of each kind, with a table and without, walks may find in an address space.
+/// Limit of texts with a table, and of texts without one, that discovery stores in a registry.
 const MOST_FOUND: usize = 4096;
 
-/// How often a walk tries in a row while other threads map and unmap.
+/// Number of tries in a row while other threads map and unmap.
 const TRIES: usize = 3;
 
-/// What this kernel runs.
+/// The files that this kernel runs.
 #[cfg(CONFIG_X86_64)]
 const TARGET: elf::Target = elf::Target::AMD64;
 
 static_assert!(TARGET.page_size == PAGE_SIZE as u64);
 
-/// What the tries to find the tables of a text have in common.
+/// The state that the tries to find the tables of a text share.
 #[derive(Default)]
 struct Attempt {
-    /// The mappings that were found last.
+    /// The mappings that the last try has found.
     object: bindings::unwind_tables_object,
 }
 
-/// What was found about a text, before it is in a registry.
+/// A text before it is in a registry, and the mappings that it needs.
 struct Discovered {
     text: Text,
-    /// What of the file has to be mapped where the tables are.
+    /// The parts of the file that must be mapped where the tables are.
     parts: Parts,
-    /// And where the records of an `.eh_frame` are, if that is somewhere else.
+    /// The part with the records of an `.eh_frame`, if that is another one; else empty.
     records: bindings::unwind_tables_part,
 }
 
-/// What of a file is mapped where the table of each format is; empty if there is none.
+/// The part of a file with the table of each format; empty if there is no table.
 type Parts = [bindings::unwind_tables_part; Format::COUNT];
 
 impl Registry {
-    /// Looks for the tables of the text that holds address `pc`, and stores what it has found.
+    /// Finds the tables of the text that holds address `pc`, stores the text, and makes it the last
+    /// text of the walk.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] if `pc` is not in text, discovery is off, or the text has no table and
-    /// there is no room to remember that; [`Error::Fault`] if nothing could be found out now.
+    /// [`Error::NotFound`] if `pc` is not in text, discovery is off, the budget is used up, or the
+    /// text has no table; [`Error::Fault`] if the tables cannot be found now.
     #[cold]
-    pub(super) fn discover(&self, pc: usize, walk: &mut Walk<'_>) -> Result<Text, Error> {
+    pub(super) fn discover(&self, pc: usize, walk: &mut Walk<'_>) -> Result<(), Error> {
         // SAFETY: It looks at a number.
         if !unsafe { bindings::unwind_tables_may_discover() } {
             return Err(Error::NotFound);
@@ -95,8 +96,8 @@ impl Registry {
                 break;
             }
             // Another thread may have been faster.
-            if let Some(text) = self.find(pc) {
-                return Ok(text);
+            if let Some(opened) = self.look(pc, |text| walk.open(text)) {
+                return opened;
             }
         }
         let found = found.and_then(|text| text.ok_or(Error::Fault));
@@ -110,14 +111,14 @@ impl Registry {
         match found {
             // Also if all tries came too late: each further frame of this text would try as often.
             Err(error) if object.start < object.end => {
-                walk.set_nothing(object.start, object.end, error);
+                walk.set_skipped(object.start, object.end, error);
             }
             _ => {}
         }
-        found
+        walk.open(&found?)
     }
 
-    /// Looks for the tables once. Returns none if something has changed meanwhile.
+    /// Tries to find the tables once. Returns `Ok(None)` if something has changed meanwhile.
     fn try_discover(
         &self,
         pc: usize,
@@ -145,8 +146,8 @@ impl Registry {
         self.examine(pc, attempt, unmaps, walk)
     }
 
-    /// Reads the headers of the file that address `pc` is of, and stores what they say; none if
-    /// something has changed meanwhile.
+    /// Reads the headers of the file that is mapped at address `pc`, and stores the text. Returns
+    /// `Ok(None)` if something has changed meanwhile.
     #[inline(never)]
     fn examine(
         &self,
@@ -171,11 +172,11 @@ impl Registry {
         }
     }
 
-    /// Stores that a text has no table.
+    /// Stores a text without a table.
     ///
     /// # Errors
     ///
-    /// As [`store`](Self::store). It has no table all the same.
+    /// Those of [`store`](Self::store).
     #[inline(never)]
     fn store_absence(
         &self,
@@ -186,11 +187,11 @@ impl Registry {
         let text = Text::absent(object.start, object.end, absence)?;
         let store = |text| self.store(&Discovered::absent(text), unmaps);
 
-        // Those beside it may be no text any more.
+        // The neighbours may not be executable any more.
         store(self.joined(text)).or_else(|_| store(text))
     }
 
-    /// Joins a text without a table with those beside it that have none for the same reason.
+    /// Joins a text without a table with its neighbours that have none for the same reason.
     fn joined(&self, text: Text) -> Text {
         let rcu = rcu::read_lock();
         let beside = |pc| {
@@ -209,12 +210,12 @@ impl Registry {
         }
     }
 
-    /// Stores a text, if the mappings are as they were at `unmaps` and there is room for it.
+    /// Stores a text, if its mappings are still there and nothing was unmapped since `unmaps`.
     ///
     /// # Errors
     ///
-    /// `EAGAIN` or `EEXIST` if something has changed; others, if that cannot be said now: `EACCES`,
-    /// `EINTR`, `ENOMEM`, `ENOSPC`.
+    /// `EAGAIN` or `EEXIST` if something has changed; `EACCES`, `EINTR`, `ENOMEM` or `ENOSPC` if
+    /// the text cannot be stored now.
     #[inline(never)]
     fn store(&self, discovered: &Discovered, unmaps: u64) -> Result<Text> {
         let _mapped = discovered.lock()?;
@@ -225,11 +226,11 @@ impl Registry {
 }
 
 /// Registers the tables of a program or an interpreter that exec has mapped, if it has an SFrame
-/// table: what has none waits until a walk wants to know.
+/// table. The tables of other files are left to discovery by a walk.
 ///
-/// `headers` are its program headers, `bias` is what was added to their addresses. What is found is
-/// what a walk would find, but that the index of `.eh_frame` is not read: its records are taken to
-/// be around it, as linkers put them.
+/// `headers` are the program headers, `bias` is what the loader has added to their addresses. This
+/// finds what a walk would find, but does not read the index of `.eh_frame`: it takes the records
+/// to be around the index, as linkers put them.
 ///
 /// # Safety
 ///
@@ -277,7 +278,7 @@ impl Discovered {
         }
     }
 
-    /// Takes the mmap lock, until the result is dropped, if text and tables are mapped as is said.
+    /// Takes the mmap lock until the result is dropped, if the text and the parts are still mapped.
     fn lock(&self) -> Result<impl Drop> {
         let [sframe, eh_frame] = self.parts;
         let parts = [sframe, eh_frame, self.records];
@@ -298,13 +299,13 @@ impl Discovered {
     }
 }
 
-/// Whether an error of [`Registry::store`] says that something was unmapped, or that another thread
-/// was faster.
+/// Says whether an error of [`Registry::store`] means that memory was unmapped, or that another
+/// thread was faster.
 fn has_changed(error: kernel::error::Error) -> bool {
     error == EAGAIN || error == EEXIST
 }
 
-/// What the headers of a file say about the text at address `pc`.
+/// Describes the text at address `pc` by the headers of its file.
 fn describe(
     pc: usize,
     attempt: &mut Attempt,
@@ -330,15 +331,15 @@ fn describe(
     })
 }
 
-/// A table with all its records, and where these are mapped if that is not around the index.
+/// A table with all its records, and the part with the records if that is another one.
 type WithRecords = (Table, bindings::unwind_tables_part);
 
 /// Finds the text at address `pc`, and its tables, if they are mapped where the headers of its file
-/// say. `with_records` completes a table of `.eh_frame`.
+/// say. `with_records` adds the records to a table of `.eh_frame`.
 ///
 /// # Errors
 ///
-/// [`Error::Fault`] if that cannot be said now, and those of `with_records`.
+/// [`Error::Fault`] if the mappings cannot be looked at now, and those of `with_records`.
 fn find_tables(
     pc: usize,
     object: &bindings::unwind_tables_object,
@@ -405,7 +406,7 @@ fn find_tables(
 
 /// Reads the headers of a file.
 ///
-/// It is not inlined: what it reads may come from a file system, which needs the kernel's stack.
+/// Not inlined: its buffers are off the kernel's stack when the tables are looked for.
 #[inline(never)]
 fn read_headers(
     pc: usize,
@@ -427,15 +428,15 @@ fn read_headers(
     headers.object(&walk.memory(start), 0, object.offset, &TARGET)
 }
 
-/// The address of the program headers of a file.
+/// Finds the address of the program headers of a file.
 ///
-/// Most files have them behind the ELF header. Whoever adds one to a finished file may have to put
-/// all of them into a segment of their own.
+/// Most files have them behind the ELF header. Tools that add a program header to a finished file
+/// may put all of them into a segment of their own.
 ///
 /// # Errors
 ///
-/// [`elf::Error::Absent`] if they are not mapped in one piece, [`elf::Error::Fault`] if that cannot
-/// be said now.
+/// [`elf::Error::Absent`] if they are not mapped in one piece, [`elf::Error::Fault`] if the
+/// mappings cannot be looked at now.
 fn find_headers(
     pc: usize,
     object: &bindings::unwind_tables_object,
@@ -456,12 +457,12 @@ fn find_headers(
     }
 }
 
-/// The table that a segment has, or that is around it; none if it is not mapped where the file
-/// says.
+/// Finds the table in a segment or, for `.eh_frame`, around it. Returns `Ok(None)` if it is not
+/// mapped where the file says.
 ///
 /// # Errors
 ///
-/// [`Error::Fault`] if that cannot be said now.
+/// [`Error::Fault`] if the mappings cannot be looked at now.
 fn find_table(
     pc: usize,
     format: Format,
@@ -490,13 +491,13 @@ fn find_table(
     Ok(Table::new(part.start, part.end, start as usize, origin).map(|table| (table, part)))
 }
 
-/// Completes a table of `.eh_frame` with its records, if they are not around the index: a linker
-/// puts all of them into what is writable if it has found some there. `None` if there are no
-/// records.
+/// Adds the records to a table of `.eh_frame`, if they are not around the index: GNU ld puts all
+/// records into a writable segment if those of one input file are writable. Returns `Ok(None)` if
+/// there are no records.
 ///
 /// # Errors
 ///
-/// [`Error::Fault`] if that cannot be said now, [`Error::Budget`].
+/// [`Error::Fault`] if the header or the mappings cannot be looked at now, [`Error::Budget`].
 fn find_records(
     pc: usize,
     table: Table,

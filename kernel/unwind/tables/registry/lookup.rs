@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where the rule for an address comes from: the tables of its text, which the last lookup was in,
-//! or which is registered, or which is found in what the process has mapped.
+//! The lookup of a rule: first the text that holds the address, then the tables of that text. The
+//! text is that of the last lookup, or one in the registry, or one that discovery finds.
 
 use kernel::{
     alloc::{
@@ -26,9 +26,9 @@ use crate::{
     walk::Walk, //
 };
 
-/// Returns the flags by which a walk allocates: it can do without, and waits for no reclaim of
-/// memory. It may be a walk that must not wait, or hold the lock: fork() and munmap() take that
-/// inside the mmap lock.
+/// Returns the flags with which a walk allocates. It waits for no reclaim of memory: it may be a
+/// walk that must not wait, or hold the lock, which fork() and munmap() take inside the mmap lock.
+/// It can do without the memory.
 pub(crate) fn walk_flags() -> Flags {
     let account = GFP_KERNEL_ACCOUNT & !GFP_KERNEL;
 
@@ -38,8 +38,8 @@ pub(crate) fn walk_flags() -> Flags {
 impl Registry {
     /// Finds the rule that holds at address `pc` of the current process.
     ///
-    /// What the rule says of the frame pointer is true of the register with the DWARF number
-    /// `tracked`. Reads user memory.
+    /// The rule has the place of the register with the DWARF number `tracked` instead of that of
+    /// the frame pointer.
     pub(crate) fn rule(&self, pc: usize, tracked: u32, walk: &mut Walk<'_>) -> Result<Rule, Error> {
         let generation = walk.generation();
 
@@ -49,26 +49,18 @@ impl Registry {
         self.ask_tables(pc, tracked, walk)
     }
 
-    /// Makes the text that holds address `pc` the last one: a registered one, or one that is found
-    /// in what the process has mapped.
+    /// Makes the text that holds address `pc` the last text: one in the registry, or one that
+    /// discovery finds.
     #[inline(never)] // What discovery needs of the kernel's stack is free when a table is read.
     fn open(&self, pc: usize, walk: &mut Walk<'_>) -> Result<(), Error> {
-        let generation = walk.generation();
-        let text = match self.find(pc) {
-            Some(text) => text,
-            None => self.discover(pc, walk)?,
-        };
-
-        if text.is_absent() {
-            walk.set_nothing(text.start, text.end, Error::NotFound);
-            return Err(Error::NotFound);
+        match self.look(pc, |text| walk.open(text)) {
+            Some(opened) => opened,
+            None => self.discover(pc, walk),
         }
-        walk.last().set(generation, text);
-        Ok(())
     }
 
-    /// Asks the tables of the last text, in the order of the formats. If none has a rule, the first
-    /// error counts that is not [`Error::NotFound`].
+    /// Asks the tables of the last text, in the order of the formats. If no table has a rule,
+    /// returns the first error other than [`Error::NotFound`].
     fn ask_tables(&self, pc: usize, tracked: u32, walk: &mut Walk<'_>) -> Result<Rule, Error> {
         let mut first = Error::NotFound;
 
@@ -98,8 +90,15 @@ impl Registry {
         tracked: u32,
         walk: &mut Walk<'_>,
     ) -> Result<Rule, Error> {
-        let (header, base) = self.header(format, walk)?;
-        let found = header.rule(&walk.memory(base), base, pc, tracked);
+        if let State::Unread = walk.table(format).ok_or(Error::NotFound)?.0.state {
+            self.read_header(format, walk)?;
+        }
+        let (table, memory) = walk.table(format).ok_or(Error::NotFound)?;
+        let found = match &table.state {
+            State::Good(header) => header.rule(&memory, table.start(), pc, tracked),
+            State::Bad(malformed) => return Err(Error::Malformed(*malformed)),
+            State::Unread => return Err(Error::Fault),
+        };
 
         // If only a function is malformed, the others are as good as before.
         if let Err(Error::Malformed(malformed)) = found {
@@ -110,36 +109,22 @@ impl Registry {
         found
     }
 
-    /// Returns the header of the table of `format` of the last text, and where that table stands.
-    fn header(&self, format: Format, walk: &mut Walk<'_>) -> Result<(Header, usize), Error> {
-        let table = walk.last().table(format).ok_or(Error::NotFound)?;
-        let base = table.start();
-
-        match table.state {
-            State::Good(header) => Ok((header, base)),
-            State::Bad(malformed) => Err(Error::Malformed(malformed)),
-            State::Unread => Ok((self.read_header(format, walk)?, base)),
-        }
-    }
-
     /// Reads the header of the table of `format` of the last text, and notes what it says.
-    #[inline(never)] // Once for each table.
-    fn read_header(&self, format: Format, walk: &mut Walk<'_>) -> Result<Header, Error> {
-        let table = *walk.last().table(format).ok_or(Error::NotFound)?;
-        let header = Header::read(format, &table, &walk.memory(table.start()));
+    #[inline(never)] // Called once for each table.
+    fn read_header(&self, format: Format, walk: &mut Walk<'_>) -> Result<(), Error> {
+        let (table, memory) = walk.table(format).ok_or(Error::NotFound)?;
+        let state = match Header::read(format, table, &memory) {
+            Ok(header) => State::Good(header),
+            Err(Error::Malformed(malformed)) => State::Bad(malformed),
+            Err(error) => return Err(error),
+        };
 
-        match header {
-            Ok(header) => self.note_state(State::Good(header), format, walk),
-            Err(Error::Malformed(malformed)) => {
-                self.note_state(State::Bad(malformed), format, walk);
-            }
-            Err(_) => {}
-        }
-        header
+        self.note_state(state, format, walk);
+        Ok(())
     }
 
-    /// Remembers what was found out about a table of the last text: in the registry, too, if that
-    /// is possible now. Else the next stack finds it out again.
+    /// Sets the state of a table of the last text, for this walk and in the registry. If the
+    /// registry cannot be changed now, the next stack finds out the state again.
     fn note_state(&self, state: State, format: Format, walk: &mut Walk<'_>) {
         let last = walk.last();
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where an address space keeps its registry.
+//! The pointer from an address space to its registry.
 //!
-//! Registries are found through a pointer in `struct mm_struct`, which is null until something is
-//! registered or a walk looks for a table, then never changes until the last user of the address
-//! space is gone.
+//! It is in `struct mm_struct`, and null until something is registered or a walk looks for a table.
+//! Then it does not change until the last user of the address space is gone.
 //!
 //! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
 
@@ -111,7 +110,7 @@ impl Registry {
     }
 }
 
-/// Finds the place for the pointer in an address space.
+/// Returns the pointer in an address space.
 ///
 /// # Safety
 ///

@@ -47,7 +47,7 @@ pub(crate) const TABLES: &[&Table] = &[
     &aarch64::TABLE,
 ];
 
-/// Those of `.eh_frame`.
+/// Tables of `.eh_frame`.
 pub(crate) const EH_FRAME_TABLES: &[&Table] = &eh_frame::TABLES;
 
 /// The tables of all formats.
@@ -206,7 +206,7 @@ pub(crate) struct Bytes<'a> {
 }
 
 impl Bytes<'_> {
-    /// Those of `table`, unchanged.
+    /// Takes the bytes of `table`, unchanged.
     pub(crate) fn new(table: &Table) -> Self {
         Self {
             bytes: table.bytes,
@@ -232,7 +232,7 @@ impl Bytes<'_> {
     }
 }
 
-/// What a table is written in.
+/// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     SFrame,
@@ -247,7 +247,7 @@ pub(crate) enum Arch {
     AArch64,
 }
 
-/// What a lookup is to yield, as a constant can say it.
+/// The expected result of a lookup, as a constant.
 #[derive(Clone, Copy)]
 pub(crate) struct Expected {
     what: What,
@@ -296,7 +296,7 @@ const fn bad(reason: Reason, offset: u32) -> Expected {
 }
 
 impl Expected {
-    /// The same, of a signal trampoline.
+    /// Adds the mark that a signal interrupted the caller.
     const fn signal(self) -> Self {
         Self {
             signal: true,
@@ -304,12 +304,12 @@ impl Expected {
         }
     }
 
-    /// The same, with a CFA that many bytes above.
+    /// Moves the CFA up by so many bytes.
     const fn above(self, above: i32) -> Self {
         Self { above, ..self }
     }
 
-    /// The same, with a signed return address.
+    /// Adds the mark of a signed return address.
     const fn signed(self, key: Key) -> Self {
         Self {
             key: Some(key),
@@ -317,7 +317,7 @@ impl Expected {
         }
     }
 
-    /// What the lookup is to yield.
+    /// Returns the expected result of the lookup.
     pub(crate) fn result(&self) -> Result<Rule, Error> {
         let rule = match self.what {
             What::NotFound => return Err(Error::NotFound),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is different between architectures: their psABIs, "DWARF".
+//! The parts of the format that differ between architectures: their psABIs, "DWARF".
 
 use super::{
     super::{
@@ -23,13 +23,13 @@ pub(crate) trait Abi: Arch {
     /// Whether calls leave the return address in a register, not on the stack.
     const LINK_REGISTER: bool;
 
-    /// Whether a row of a signal trampoline finds the registers where the kernel has saved them.
+    /// Says whether the row of a restorer has the places where the kernel saves registers.
     fn is_signal_frame(_: &Row) -> bool {
         false
     }
 
-    /// The CFA's distance from the stack pointer at address `pc` of a procedure linkage table, if
-    /// these are the bytes of the expression for that.
+    /// Returns the CFA's distance from the stack pointer at address `pc` of a procedure linkage
+    /// table. Returns `None` if these are not the bytes of the expression for that.
     fn linkage_cfa(_: &[u8], _pc: u64) -> Option<i32> {
         None
     }

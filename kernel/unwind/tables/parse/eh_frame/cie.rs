@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the records of several functions have in common: "The Common Information Entry Format" of
-//! the specification.
+//! CIEs: "The Common Information Entry Format" of the specification.
 
 use super::{
     super::{
@@ -15,21 +14,21 @@ use super::{
     reason::Reason, //
 };
 
-/// How many bytes of a CIE are read first: the longest that compilers write has as many.
+/// Number of bytes of a CIE that are read first: the longest that compilers write.
 const FIRST: usize = 32;
 
 /// A CIE, but for its program.
 #[derive(Clone, Copy)]
 pub(super) struct Cie {
-    /// What advances are multiplied with.
+    /// Factor of advances.
     pub(super) code_factor: u64,
-    /// What offsets are multiplied with.
+    /// Factor of offsets.
     pub(super) data_factor: i64,
-    /// How an FDE has the function's start.
+    /// Encoding of the function's start in an FDE.
     pub(super) encoding: Encoding,
-    /// Whether an FDE has augmentation data, and their length.
+    /// Whether an FDE has augmentation data.
     pub(super) augmented: bool,
-    /// Whether the functions are signal trampolines.
+    /// Whether the functions are restorers.
     pub(super) signal: bool,
     /// Whether return addresses are signed with key B.
     pub(super) key_b: bool,

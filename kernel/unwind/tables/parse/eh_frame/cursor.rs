@@ -13,7 +13,8 @@ use super::{
     reason::Reason, //
 };
 
-/// How many bytes are read at once: the kernel's stack is small, and most records are shorter.
+/// Number of bytes that are read at once: the kernel's stack is small, and most records are
+/// shorter.
 const BLOCK: usize = 64;
 
 /// Reads the bytes of a record, in blocks, each byte once.
@@ -28,15 +29,15 @@ pub(super) struct Cursor<'a, A, R> {
     /// Where the record ends, in bytes from the start of the table.
     end: u64,
     block: [u8; BLOCK],
-    /// How much of the block is taken.
+    /// Number of bytes of the block that were taken.
     at: usize,
-    /// How much of it is read.
+    /// Number of bytes of the block that were read.
     filled: usize,
     abi: PhantomData<A>,
 }
 
 impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
-    /// A cursor without anything to read.
+    /// Makes a cursor without a record.
     pub(super) fn new(reader: &'a R) -> Self {
         // INVARIANT: All are zero.
         Self {
@@ -62,19 +63,19 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         self.fill(first)
     }
 
-    /// Where the next byte is, in bytes from the start of the table.
+    /// Returns the offset of the next byte in the table.
     pub(super) fn position(&self) -> u64 {
         // Does not wrap, by the invariants.
         self.place.wrapping_add(self.at as u64)
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes that are left.
     pub(super) fn left(&self) -> u64 {
         // Does not wrap, by the invariants.
         self.end.wrapping_sub(self.position())
     }
 
-    /// Whether there are any bytes left.
+    /// Says whether any bytes are left.
     #[inline]
     pub(super) fn has_more(&self) -> bool {
         self.at < self.filled || self.left() > 0
@@ -164,7 +165,7 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         self.bytes_across()
     }
 
-    /// The same where a block ends among them.
+    /// Takes the next `N` bytes, across the end of a block.
     #[inline(never)]
     fn bytes_across<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let mut bytes = [0; N];
@@ -218,7 +219,7 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         Ok(self.long_leb(first, true)? as i64)
     }
 
-    /// The bits of a number that starts with `first` and goes on.
+    /// Takes the rest of a number of variable length that starts with `first`.
     #[inline(never)]
     fn long_leb(&mut self, first: u8, signed: bool) -> Result<u64, Error> {
         let start = self.position().wrapping_sub(1);

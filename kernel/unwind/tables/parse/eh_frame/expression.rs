@@ -18,7 +18,7 @@ use super::{
     row::Place, //
 };
 
-/// How long an expression may be: the longest known one has 11 bytes.
+/// Limit of an expression's bytes: the longest known one has 11.
 const MAX: usize = 16;
 
 /// `DW_OP_deref`.
@@ -74,7 +74,7 @@ pub(super) fn value<A: Abi, R: Reader>(cursor: &mut Cursor<'_, A, R>) -> Result<
     })
 }
 
-/// Takes an expression, and says what it is if `know` knows it.
+/// Takes an expression. Returns the place that `know` recognises in it.
 #[inline(never)]
 fn known<A: Abi, R: Reader>(
     cursor: &mut Cursor<'_, A, R>,
@@ -96,7 +96,7 @@ fn known<A: Abi, R: Reader>(
     Ok(know(bytes).unwrap_or(UNKNOWN))
 }
 
-/// The register and offset that an expression begins with, and what comes behind.
+/// Decodes the register and the offset at the start of an expression. Returns them with the rest.
 fn base<A: Abi>(bytes: &[u8]) -> Option<(Register, i32, &[u8])> {
     let (code, mut rest) = bytes.split_first()?;
 

@@ -16,10 +16,7 @@ use super::{
     row::Row, //
 };
 
-/// Bytes of a record's length and of what follows it.
-const HEAD: usize = 8;
-
-/// Where a table is.
+/// The range of a table.
 pub(super) struct Table {
     /// Address of its first byte.
     pub(super) base: u64,
@@ -27,35 +24,34 @@ pub(super) struct Table {
     pub(super) len: u64,
 }
 
-/// What is looked up.
+/// The parameters of a lookup.
 pub(super) struct Wanted {
     /// The address.
     pub(super) pc: u64,
-    /// Where its function is said to begin.
+    /// The start of its function, as the index has it.
     pub(super) start: u64,
-    /// The register that stands where the frame pointer would be.
+    /// The register whose place is looked up instead of that of the frame pointer.
     pub(super) tracked: u32,
 }
 
-/// Reads the CIE at byte `place` of a table of `len` bytes, and runs its program. All its functions
-/// start with the row that this makes.
+/// Reads the CIE at byte `place` of a table of `len` bytes, and runs its program. Returns the row
+/// with which all its functions start, too.
 #[inline(never)]
 fn read_cie<A: Abi, R: Reader>(
-    cursor: &mut Cursor<'_, A, R>,
+    reader: &R,
     place: u64,
     len: u64,
     wanted: &Wanted,
 ) -> Result<(Cie, Row), Error> {
-    let cie = Cie::read(cursor, place, len)?;
+    let mut cursor = Cursor::<A, R>::new(reader);
+    let cie = Cie::read(&mut cursor, place, len)?;
     let program = Program::new(&cie, Row::EMPTY, wanted.pc, wanted.tracked);
-    let row = program.run_common(cursor)?;
+    let row = program.run_common(&mut cursor)?;
 
     Ok((cie, row))
 }
 
-/// The rule that holds at the wanted address, from the FDE at byte `place` of a table.
-///
-/// One cursor reads the beginning of the FDE, its CIE, and then its rest.
+/// Finds the rule for the wanted address in the FDE at byte `place` of a table.
 pub(super) fn rule<A: Abi, R: Reader>(
     reader: &R,
     table: &Table,
@@ -64,26 +60,24 @@ pub(super) fn rule<A: Abi, R: Reader>(
 ) -> Result<Rule, Error> {
     let mut cursor = Cursor::<A, R>::new(reader);
 
-    cursor.open(place, table.len, HEAD)?;
+    cursor.open(place, table.len, usize::MAX)?;
     let len = cursor.u32()?;
     let id_place = cursor.position();
     let id = cursor.u32()?;
     if id == 0 || len == 0 {
         return Err(Reason::NotFde.at(place));
     }
-    // Neither wraps: the place is in the table.
-    let end = id_place.wrapping_add(len.into());
-    if len < 4 || end > table.len {
+    // The length counts from the ID on.
+    let rest_len = u64::from(len).checked_sub(4);
+    if !rest_len.is_some_and(|len| cursor.limit(len)) {
         return Err(Reason::Length.at(place));
     }
     let cie_place = id_place
         .checked_sub(id.into())
         .ok_or_else(|| Reason::CiePlace.at(id_place))?;
+    let (cie, row) = read_cie::<A, R>(reader, cie_place, table.len, wanted)?;
+
     let rest = cursor.position();
-
-    let (cie, row) = read_cie(&mut cursor, cie_place, table.len, wanted)?;
-
-    cursor.open(rest, end, usize::MAX)?;
     if cie.encoding.address(&mut cursor, table.base)? != wanted.start {
         return Err(Reason::Start.at(rest));
     }

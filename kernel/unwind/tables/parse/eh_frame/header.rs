@@ -20,29 +20,28 @@ use super::{
     reason::Reason, //
 };
 
-/// Where the records are that an index leads to, as far as its header says.
+/// The address of the records, as the header of an index has it.
 ///
-/// The index does not need that: each of its entries leads to a record. But linkers may put them
-/// into another segment of the file.
+/// Lookups do not need it, but discovery does: linkers may put the records into another segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Records {
     /// There are none: the index has no entries.
     None,
-    /// From this address on.
+    /// The records start at this address.
     At(u64),
-    /// It does not say so as all linkers do.
+    /// The header has no such address, or has it in another encoding than linkers write.
     Unsaid,
 }
 
 impl Records {
-    /// How many bytes of the header say it.
+    /// Number of bytes of the header that this needs.
     pub(crate) const LEN: usize = 12;
     /// `DW_EH_PE_pcrel | DW_EH_PE_sdata4`.
     const POINTER: u8 = 0x1b;
-    /// Where the pointer stands in the header.
+    /// Offset of the pointer in the header.
     const POINTER_AT: u64 = 4;
 
-    /// Those of the header that starts with these bytes, at an address.
+    /// Decodes the first bytes of a header that is at `address`.
     pub(crate) fn new<A: Abi>(header: [u8; Self::LEN], address: u64) -> Self {
         let [version, pointer, count, entry, a, b, c, d, number @ ..] = header;
 
@@ -102,11 +101,12 @@ impl<A: Abi> Header<A> {
 
     /// Reads and checks the header at byte `place` of a table of `len` bytes.
     ///
-    /// An index may be missing: then nothing is found in it.
+    /// A header without an index is a header of no functions.
     ///
     /// # Errors
     ///
-    /// [`Error::Fault`] if it cannot be read, [`Error::Malformed`] if it is none.
+    /// [`Error::Fault`] if the header cannot be read, [`Error::Malformed`] if it contradicts the
+    /// format.
     pub(crate) fn read<R: Reader>(reader: &R, place: u32, len: u32) -> Result<Self, Error> {
         let at = |bytes| u64::from(place).wrapping_add(bytes);
         let has = |bytes| at(bytes) <= u64::from(len);
@@ -163,9 +163,9 @@ impl<A: Abi> Header<A> {
 
     /// Finds the rule that holds at address `pc`, from the table that stands at address `base`.
     ///
-    /// What the rule says of the frame pointer is true of the register with the DWARF number
-    /// `tracked`: of any but the stack pointer and the return address. The signal trampolines of C
-    /// libraries say where the stack pointer is. They have no rule for other registers.
+    /// The rule has the place of the register with the DWARF number `tracked` instead of that of
+    /// the frame pointer. This is any register but the stack pointer and the return address. A
+    /// restorer has no rule for another register than the frame pointer.
     ///
     /// # Errors
     ///
@@ -215,8 +215,8 @@ impl<A: Abi> Header<A> {
         }
     }
 
-    /// The entry before entry `nth` of the index, if it starts at the same address: its number, and
-    /// how far from the header its FDE is.
+    /// Finds the entry before entry `nth` of the index, if it starts at the same address. Returns
+    /// its number, and the distance of its FDE from the header.
     #[cold]
     #[inline(never)]
     fn before<R: Reader>(
@@ -239,7 +239,7 @@ impl<A: Abi> Header<A> {
         Ok((nth, distance))
     }
 
-    /// The number at byte `place` of the table, which is in the index.
+    /// Reads the number at byte `place` of the table, which must be in the index.
     fn number<R: Reader>(&self, place: u64, reader: &R) -> Result<u64, Error> {
         Ok(if self.wide {
             u64::from_le_bytes(reader.read_array(place)?)
@@ -248,7 +248,7 @@ impl<A: Abi> Header<A> {
         })
     }
 
-    /// The index, of the table that stands at address `base`.
+    /// Describes the index of the table at address `base`.
     fn array(&self, base: u64) -> Array {
         Array {
             place: self.index.into(),
@@ -260,7 +260,7 @@ impl<A: Abi> Header<A> {
         }
     }
 
-    /// Where entry `nth` of the index is.
+    /// Returns the offset of entry `nth` of the index in the table.
     fn entry(&self, nth: u32) -> u64 {
         self.array(0).element(nth)
     }

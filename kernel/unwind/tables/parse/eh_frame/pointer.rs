@@ -12,18 +12,18 @@ use super::{
     cursor::Cursor, //
 };
 
-/// How pointers are encoded: a format and what they count from.
+/// The encoding of a pointer: its format and its base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Encoding(u8);
 
 impl Encoding {
     /// `DW_EH_PE_absptr`: eight bytes.
     pub(super) const ABSOLUTE: Self = Self(0x00);
-    /// `DW_EH_PE_pcrel`: it counts from its own place.
+    /// `DW_EH_PE_pcrel`: the base is the place of the pointer.
     const PC_RELATIVE: u8 = 0x10;
     /// `DW_EH_PE_aligned`: there is padding before it.
     const ALIGNED: u8 = 0x50;
-    /// `DW_EH_PE_indirect`: it is where the value is.
+    /// `DW_EH_PE_indirect`: the pointer is the address of the value.
     const INDIRECT: u8 = 0x80;
     const BASE: u8 = 0x70;
     const FORMAT: u8 = 0x0f;
@@ -37,7 +37,7 @@ impl Encoding {
     const SDATA4: u8 = 0x0b;
     const SDATA8: u8 = 0x0c;
 
-    /// The encoding of the pointers to functions, if those of some are such.
+    /// Decodes the encoding of pointers to functions. Returns `None` if no linker writes it.
     pub(super) fn of_functions(byte: u8) -> Option<Self> {
         let base = byte & (Self::BASE | Self::INDIRECT);
         let format = matches!(

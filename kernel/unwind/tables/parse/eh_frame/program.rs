@@ -20,7 +20,7 @@ use super::{
     },
 };
 
-/// How many states can be remembered within each other: compilers write one.
+/// Limit of states that are remembered within each other: compilers write one.
 const DEPTH: usize = 4;
 
 /// `DW_CFA_advance_loc`, with the delta in the low six bits of the code.
@@ -68,9 +68,9 @@ const SIGNED_OTHERWISE: u8 = 2;
 /// - `depth` is at most [`DEPTH`].
 pub(super) struct Program<'a> {
     cie: &'a Cie,
-    /// The address that is asked for.
+    /// The address that is looked up.
     pc: u64,
-    /// The register that is tracked where the frame pointer would be.
+    /// The register whose place goes into the row instead of that of the frame pointer.
     tracked: u32,
     row: Row,
     /// The row that the CIE makes, which registers are restored to.
@@ -80,7 +80,8 @@ pub(super) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// A program of an FDE, or the CIE's own, which starts with [`Row::EMPTY`].
+    /// Prepares the program of an FDE, which starts with the row of its CIE, or that of a CIE,
+    /// which starts with [`Row::EMPTY`].
     pub(super) fn new(cie: &'a Cie, common: Row, pc: u64, tracked: u32) -> Self {
         // INVARIANT: Nothing is remembered.
         Self {
@@ -94,8 +95,8 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Runs the program that the cursor is at, until it passes the address `wanted`, which counts
-    /// from the function's start. What comes behind that is not read.
+    /// Runs the program at the cursor, until it passes the address `wanted`, which counts from the
+    /// function's start. The rest is not read.
     pub(super) fn run<A: Abi, R: Reader>(
         &mut self,
         cursor: &mut Cursor<'_, A, R>,
@@ -152,8 +153,7 @@ impl<'a> Program<'a> {
         Ok(self.row)
     }
 
-    /// Runs the CIE's program, which the cursor is at. The row that it makes is for all its FDEs: a
-    /// state that is remembered for them is not.
+    /// Runs the CIE's program, at the cursor. Its FDEs get the row, but no remembered states.
     pub(super) fn run_common<A: Abi, R: Reader>(
         mut self,
         cursor: &mut Cursor<'_, A, R>,
@@ -290,7 +290,7 @@ impl<'a> Program<'a> {
         Ok(())
     }
 
-    /// Sets where a register is, if that is of interest.
+    /// Sets the place of a register, if the row has it.
     #[inline]
     fn save<A: Abi>(&mut self, register: u32, place: impl FnOnce(&Self) -> Place) {
         if register == self.tracked {
@@ -314,7 +314,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// On the stack, at an offset that is to be multiplied with the CIE's factor.
+    /// Makes a place at the CFA, at an offset without the CIE's factor.
     #[inline]
     fn at_cfa(&self, offset: u64) -> Place {
         self.at_signed(i64::try_from(offset).ok())
@@ -326,7 +326,8 @@ impl<'a> Program<'a> {
         offset.map_or(Place::Unsupported(Unsupported::Offset), Place::AtCfa)
     }
 
-    /// An offset multiplied with the CIE's factor, if a rule can have it.
+    /// Multiplies an offset with the CIE's factor. Returns `None` if a rule cannot have the
+    /// product.
     fn factored(&self, offset: i64) -> Option<i32> {
         i32::try_from(offset.checked_mul(self.cie.data_factor)?).ok()
     }

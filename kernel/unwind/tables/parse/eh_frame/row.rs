@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a program makes: where the CFA is, and the caller's registers.
+//! Rows, which programs compute: the places of the CFA and of the caller's registers.
 
 use super::{
     super::{
@@ -17,26 +17,26 @@ use super::{
 /// How long a word is, in bytes.
 const WORD: i32 = 8;
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In the register that it belongs in.
+    /// In its own register.
     Unchanged,
     /// Nowhere any more.
     Undefined,
-    /// On the stack: what is at CFA + offset.
+    /// In memory, at CFA + offset.
     AtCfa(i32),
-    /// Register + offset.
+    /// Not in memory: the value is register + offset.
     Register(Register, i32),
-    /// What is at register + offset.
+    /// In memory, at register + offset.
     AtRegister(Register, i32),
-    /// So many words above what is at register + offset.
+    /// Not in memory: the value is so many words above the word at register + offset.
     AboveAtRegister(Register, i32, u8),
-    /// Somewhere that no rule can name.
+    /// In a place that no rule can name.
     Unsupported(Unsupported),
 }
 
-/// Where the CFA is.
+/// The place of the CFA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cfa {
     /// Register + offset, of which either may be one that no rule can name.
@@ -54,7 +54,7 @@ pub(crate) struct Row {
     pub(super) cfa: Cfa,
     pub(super) ra: Place,
     pub(super) fp: Place,
-    /// Whether the caller's stack pointer is something else than the CFA.
+    /// Whether the caller's stack pointer is not the CFA.
     pub(super) other_sp: bool,
     /// How return addresses are signed, as a set of bits: 0 or 1, or more that is not supported.
     pub(super) signed: u8,
@@ -73,7 +73,7 @@ impl Row {
         signed: 0,
     };
 
-    /// What a walker does with it.
+    /// Makes the rule of this row.
     pub(super) fn rule<A: Abi>(&self, cie: &Cie) -> Result<Rule, Unsupported> {
         // Whoever says that there is no return address says that there is no caller.
         if self.ra == Place::Undefined {
@@ -123,7 +123,7 @@ impl Row {
 }
 
 impl Place {
-    /// The value of a rule, or the reason why there is none.
+    /// Makes a value of a rule. `lost` is the error for a value that is gone.
     fn value(self, lost: Unsupported) -> Result<Value, Unsupported> {
         Ok(match self {
             Self::Unchanged => Value::Unchanged,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a file can lack.
+//! Reasons why a file has no table.
 
 use super::super::codes::codes;
 
 codes! {
-    /// Why a file has no table for the place that was asked for.
+    /// Why a file has no table for a byte of it.
     ///
     /// User space sees the names: a name never gets another meaning. No format has a reason with
     /// one of these names.

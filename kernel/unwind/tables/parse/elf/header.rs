@@ -8,15 +8,15 @@ use super::{
     segment::Header as ProgramHeader, //
 };
 
-/// How many program headers a file may have: real ones have at most 15.
+/// Limit of a file's program headers: real files have at most 15.
 ///
 /// `PN_XNUM`, which stands for numbers that do not fit, is too many.
 pub(crate) const MAX_HEADERS: u16 = 128;
 
-/// What the files of a machine are like.
+/// The files that a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Whose instructions they have: one of the `EM_` numbers.
+    /// The machine: one of the `EM_` numbers.
     pub(crate) machine: u16,
     /// Bytes of a page, in which files are mapped: a power of two.
     pub(crate) page_size: u64,
@@ -38,9 +38,9 @@ impl Target {
 ///   2^64.
 /// - `count` is at least 1 and at most [`MAX_HEADERS`].
 pub(crate) struct Headers {
-    /// Where the program headers start, in bytes from the start of the file.
+    /// File offset of the program headers, in bytes.
     pub(super) place: u64,
-    /// How many there are.
+    /// Number of program headers.
     pub(super) count: u16,
 }
 
@@ -60,18 +60,18 @@ impl Headers {
     /// `ET_DYN`: a library, or a program, at any addresses.
     const SHARED: u16 = 3;
 
-    /// Where they start, in bytes from the start of the file.
+    /// Returns the file offset of the program headers, in bytes.
     pub(crate) fn place(&self) -> u64 {
         self.place
     }
 
-    /// How many bytes they have.
+    /// Returns the number of bytes of the program headers.
     pub(crate) fn len(&self) -> u64 {
         // Does not wrap: this is below 2^13.
         u64::from(self.count).wrapping_mul(ProgramHeader::SIZE as u64)
     }
 
-    /// Where they end, in bytes from the start of the file.
+    /// Returns the file offset of the end of the program headers, in bytes.
     pub(crate) fn end(&self) -> u64 {
         // Does not wrap, by the type invariants.
         self.place.wrapping_add(self.len())
@@ -81,7 +81,7 @@ impl Headers {
     ///
     /// # Errors
     ///
-    /// The first thing in it that is not as it has to be.
+    /// The first field that is wrong.
     pub(super) fn parse(mut bytes: &[u8], target: &Target) -> Result<Self, Absence> {
         let bytes = &mut bytes;
         let short = Absence::NotElf;

@@ -17,8 +17,8 @@
 //! The program headers need not be near the ELF header. [`Headers`] says where they are, and reads
 //! them there.
 //!
-//! The bytes are user memory: they need not be those of the file. So what is found here is but what
-//! they say. Who uses it sees to it that this part of the file is mapped there, and nothing else.
+//! The bytes are user memory, and need not be those of the file. So the caller has to check that
+//! the parts of the file are mapped where the headers say.
 //!
 //! Reference: "gABI / ELF-64 Object File Format", and the GNU extensions to it in binutils.
 
@@ -43,11 +43,11 @@ pub(crate) use segment::Segment;
 /// Why an object is not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Error {
-    /// The headers could not be read; that may be different the next time.
+    /// The headers could not be read now.
     Fault,
-    /// What the reader may cost is used up.
+    /// The budget of the reader is used up.
     Budget,
-    /// What was read shows that there is none.
+    /// The headers show that there is no object.
     Absent(Absence),
 }
 

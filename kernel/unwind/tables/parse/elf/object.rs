@@ -17,7 +17,7 @@ use super::{
     Error, //
 };
 
-/// How many program headers are read at once: the kernel's stack is small.
+/// Number of program headers that are read at once: the kernel's stack is small.
 const BLOCK: u16 = 4;
 /// Bytes of so many.
 const BLOCK_SIZE: usize = BLOCK as usize * ProgramHeader::SIZE;
@@ -58,8 +58,8 @@ pub(crate) fn object<R: Reader>(
     headers.object(reader, headers.place(), offset, target)
 }
 
-/// The executable segments that a file's program headers name; none if these are more than
-/// [`MAX_HEADERS`].
+/// Iterates over the executable segments of a file's program headers. There are none if the file
+/// has more than [`MAX_HEADERS`] program headers.
 pub(crate) fn texts<'a>(
     headers: &'a [u8],
     target: &'a Target,
@@ -152,7 +152,7 @@ impl Headers {
     }
 }
 
-/// What the program headers that were seen so far say.
+/// The segments among the program headers so far.
 struct Search {
     /// A place in the file.
     offset: u64,
@@ -213,7 +213,7 @@ impl Search {
         }
     }
 
-    /// What was found.
+    /// Returns the segments, after the last program header.
     fn object(&self) -> Result<Object, Absence> {
         let text = self.text.or(self.near).ok_or(Absence::NoText)?;
 

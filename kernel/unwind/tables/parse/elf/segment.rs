@@ -22,15 +22,15 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Whether it has the byte of the file at `offset`.
+    /// Says whether the segment has the byte of the file at `offset`.
     pub(super) fn holds(&self, offset: u64) -> bool {
         // Below its start this wraps, and is more than any length.
         offset.wrapping_sub(self.offset) < self.len
     }
 
-    /// Whether it has a byte of the page of the file that has the one at `offset`.
+    /// Says whether the segment has a byte of the page that holds the byte of the file at `offset`.
     ///
-    /// The pages with its ends are mapped whole: with what stands before it and behind.
+    /// The pages with the ends of a segment are mapped whole.
     pub(super) fn is_in_page(&self, offset: u64, page_size: u64) -> bool {
         let page = |offset| offset & !page_size.wrapping_sub(1);
         // Neither wraps: there is a byte in it, and it ends below 2^63.
@@ -67,7 +67,7 @@ impl Header {
     /// Below this all tables' lengths are.
     const TABLE_LEN: u64 = 1 << 32;
 
-    /// Decodes the first program header of `bytes`, and takes it off; none if it is not all there.
+    /// Takes the first program header off `bytes`, and decodes it. Returns `None` at the end.
     pub(super) fn take(bytes: &mut &[u8]) -> Option<Self> {
         let kind = u32::from_le_bytes(take(bytes)?);
         let flags = u32::from_le_bytes(take(bytes)?);
@@ -90,22 +90,22 @@ impl Header {
         })
     }
 
-    /// Whether this is about a part of the file that is mapped to be executed.
+    /// Says whether this is an executable segment.
     pub(super) fn is_text(&self) -> bool {
         self.kind == Self::LOAD && self.flags & Self::EXECUTABLE != 0
     }
 
-    /// Whether this is about an SFrame table.
+    /// Says whether this is an SFrame table.
     pub(super) fn is_sframe(&self) -> bool {
         self.kind == Self::SFRAME
     }
 
-    /// Whether this is about the index of an `.eh_frame` table.
+    /// Says whether this is the index of an `.eh_frame` table.
     pub(super) fn is_eh_frame(&self) -> bool {
         self.kind == Self::EH_FRAME
     }
 
-    /// The segment, if it is one that can be mapped in pages of `page_size` bytes.
+    /// Returns the segment, if it can be mapped in pages of `page_size` bytes.
     pub(super) fn text(&self, page_size: u64) -> Option<Segment> {
         let is_aligned = (self.offset ^ self.address) & page_size.wrapping_sub(1) == 0;
         // What is not in the file is zeros.
@@ -115,13 +115,13 @@ impl Header {
         self.segment().filter(|_| is_aligned && fits)
     }
 
-    /// The segment, if it is a table that can be used.
+    /// Returns the segment, if it can be a table.
     pub(super) fn table(&self) -> Option<Segment> {
         self.segment()
             .filter(|segment| segment.len < Self::TABLE_LEN)
     }
 
-    /// The segment, if there can be such a one.
+    /// Returns the segment, if it is not empty and in the address space.
     fn segment(&self) -> Option<Segment> {
         let ends = |start: u64| {
             let end = start.checked_add(self.file_size);

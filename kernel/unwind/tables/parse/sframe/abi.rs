@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is different between architectures: `sfh_abi_arch`, "ABI/arch-specific Definition" of the
-//! specification.
+//! The parts of the format that differ between architectures: `sfh_abi_arch`, "ABI/arch-specific
+//! Definition" of the specification.
 
 use super::super::{
     AArch64,
@@ -13,7 +13,7 @@ use super::super::{
 pub(crate) trait Abi: Arch {
     /// Its identifier in the header.
     const ID: u8;
-    /// Where the return address always is, from the CFA; 0 if that varies.
+    /// Fixed offset of the return address from the CFA; 0 if there is none.
     const FIXED_RA: i8;
     /// The numbers of data words that a row of a default function can have, as a set of bits.
     const WORDS: u16;

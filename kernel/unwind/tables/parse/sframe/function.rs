@@ -17,21 +17,21 @@ use super::{
 /// An entry of the index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function {
-    /// Where the entry stands, in bytes from the start of the table.
+    /// Offset of the entry in the table, in bytes.
     pub(crate) entry: u64,
     /// Address of its first byte.
     pub(crate) start: u64,
     /// Size in bytes; zero for some functions written in assembly.
     pub(crate) size: u32,
-    /// Where its attribute and rows are, in bytes from the start of the table's rows.
+    /// Offset of its attribute and rows from the start of the table's rows, in bytes.
     pub(super) rows: u32,
 }
 
 impl Function {
     /// Bytes of an entry.
     pub(crate) const ENTRY_SIZE: usize = 16;
-    /// How many entries are looked at that start at the same address. Empty functions share theirs
-    /// with the next one, and the order among equals is arbitrary.
+    /// Limit of entries with the same start that are looked at. An empty function shares its start
+    /// with the next function, and their order is arbitrary.
     const EQUALS: u32 = 8;
 
     /// Decodes the function whose entry a search of the index has found.
@@ -72,12 +72,12 @@ impl Function {
         Err(Error::NotFound)
     }
 
-    /// Where its entry says where its rows are, in bytes from the start of the table.
+    /// Returns the offset in the table of the field that leads to the rows.
     pub(super) fn rows_at(&self) -> u64 {
         self.entry.wrapping_add(12)
     }
 
-    /// Whether it holds address `pc`, which is not below its start.
+    /// Says whether it holds address `pc`, which must not be below its start.
     pub(super) fn holds(&self, pc: u64) -> bool {
         pc.wrapping_sub(self.start) < u64::from(self.size)
     }
@@ -101,7 +101,7 @@ impl Function {
         Self::new(entry, start, size, rows)
     }
 
-    /// The function of `size` bytes at `start` whose rows are at byte `rows` of all.
+    /// Makes a function, and checks that it ends in the address space.
     fn new(entry: u64, start: u64, size: u32, rows: u32) -> Result<Self, Error> {
         if start.checked_add(u64::from(size)).is_none() {
             return Err(Reason::FunctionStart.at(entry));
@@ -116,7 +116,7 @@ impl Function {
 }
 
 impl<A: Abi> Header<A> {
-    /// Returns where entry `nth` stands, which the index must have.
+    /// Returns the offset of entry `nth`, which the index must have.
     pub(crate) fn entry(&self, nth: u32) -> u64 {
         self.array(0).element(nth)
     }

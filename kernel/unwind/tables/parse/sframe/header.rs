@@ -31,15 +31,15 @@ const SIZE: usize = 28;
 ///   have, do not overlap each other or the header, and end below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header<A> {
-    /// Where the index starts, in bytes from the start of the table.
+    /// Offset of the index in the table, in bytes.
     pub(crate) index: u64,
-    /// Where the rows start, in bytes from the start of the table.
+    /// Offset of the rows in the table, in bytes.
     pub(crate) rows: u64,
-    /// How many bytes of rows there are, attributes included.
+    /// Length of the rows in bytes, attributes included.
     pub(crate) rows_len: u32,
-    /// How many functions the index has.
+    /// Number of functions in the index.
     pub(crate) functions: u32,
-    /// Whether a function's start counts from the place it is written at, not from the table's.
+    /// Whether the base of a function's start is the field that holds it, not the table.
     pub(super) pc_relative: bool,
     abi: PhantomData<A>,
 }
@@ -56,11 +56,12 @@ impl<A: Abi> Header<A> {
 
     /// Reads and checks the header of a table of `len` bytes.
     ///
-    /// More bytes than the header accounts for are no error: linkers reserve more than they use.
+    /// The table may be longer than its parts: linkers reserve more than they use.
     ///
     /// # Errors
     ///
-    /// [`Error::Fault`] if it cannot be read, [`Error::Malformed`] if it is none.
+    /// [`Error::Fault`] if the header cannot be read, [`Error::Malformed`] if it contradicts the
+    /// format.
     pub(crate) fn read<R: Reader>(reader: &R, len: u64) -> Result<Self, Error> {
         if len < SIZE as u64 {
             return Err(Reason::Truncated.at(len));

@@ -54,10 +54,10 @@ impl Width {
     }
 }
 
-/// What a function's attribute says of all its rows.
+/// The attribute of a function, for all its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attribute {
-    /// How many rows there are.
+    /// Number of rows.
     pub(crate) rows: u16,
     /// Bytes of a row's start.
     pub(crate) width: Width,
@@ -65,9 +65,9 @@ pub(crate) struct Attribute {
     pub(crate) block: Option<u8>,
     /// Whether its rows name their registers, unlike those of the default kind.
     pub(crate) flexible: bool,
-    /// Whether it is what a signal handler returns to.
+    /// Whether the function is a restorer.
     pub(crate) signal: bool,
-    /// What return addresses are signed with, where they are.
+    /// The key of return addresses that are signed.
     pub(crate) key: Key,
 }
 
@@ -98,7 +98,7 @@ impl Attribute {
     /// The function is a signal trampoline.
     const SIGNAL: u8 = 1 << 7;
 
-    /// Decodes an attribute; an error comes with its place in it.
+    /// Decodes an attribute. An error has its offset in the attribute.
     fn parse<A: Abi>(bytes: [u8; Self::SIZE]) -> Result<Self, (Reason, u64)> {
         let [count_0, count_1, info, kind, block] = bytes;
         let unused = if A::SIGNED_RA {
@@ -140,11 +140,11 @@ impl Attribute {
 /// A row, without its data words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// Where it starts to hold, in bytes from the start of the function or of its block.
+    /// Where it starts to hold: an offset from the start of the function or of its block.
     pub(crate) start: u32,
     /// Its information byte, which has a meaning.
     info: u8,
-    /// Where its data words are, in bytes from the start of the table.
+    /// Offset of its data words in the table, in bytes.
     pub(super) at: u64,
 }
 
@@ -240,20 +240,20 @@ const MORE: usize = 24;
 /// - `bytes[..filled]` was read from byte `place` of the table; `filled <= SIZE`.
 pub(crate) struct Rows<'a, A, R> {
     reader: &'a R,
-    /// What holds for all of them.
+    /// The attribute of the function.
     pub(crate) attribute: Attribute,
     function: Function,
-    /// How many rows are left.
+    /// Number of rows that are left.
     pub(crate) left: u32,
-    /// Where the next row is, in bytes from the start of the table.
+    /// Offset of the next row in the table, in bytes.
     next: u64,
-    /// Where the next one may start at least: where the last one does. An assembler may write two
-    /// at one address, of which the later one holds.
+    /// The start of the last row: the next one may not start below it. An assembler may write two
+    /// rows with one start, of which the later one holds.
     least: u32,
-    /// What none may start beyond: the end of the function or of its block. An assembler may write
-    /// one at the end, which holds nowhere.
+    /// The end of the function or of its block: no row may start beyond it. An assembler may write
+    /// a row that starts there, which holds nowhere.
     limit: u32,
-    /// Where the rows of the table end, in bytes from its start.
+    /// Offset of the end of all rows in the table, in bytes.
     end: u64,
     place: u64,
     filled: usize,
@@ -262,7 +262,7 @@ pub(crate) struct Rows<'a, A, R> {
 }
 
 impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
-    /// How many rows are passed before it is asked whether any are left.
+    /// Number of rows that are passed between two checks that rows are left.
     const BATCH: u32 = 4;
 
     /// Prepares to read the rows of `function`, which must be of the table of `header`.
@@ -337,9 +337,9 @@ impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
                 break;
             }
             found = match self.attribute.width {
-                Width::One => self.pass::<1>(wanted),
-                Width::Two => self.pass::<2>(wanted),
-                Width::Four => self.pass::<4>(wanted),
+                Width::One => self.pass::<1>(wanted)?,
+                Width::Two => self.pass::<2>(wanted)?,
+                Width::Four => self.pass::<4>(wanted)?,
             }
             .or(Some(row));
         }
@@ -386,53 +386,65 @@ impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
         })
     }
 
-    /// Passes the next rows that start at or below `wanted`, as long as they start in the buffer.
-    /// Returns the last one. The starts have `WIDTH` bytes.
+    /// Passes the next rows that start at or below `wanted`. Returns the last one. The starts have
+    /// `WIDTH` bytes.
     ///
     /// It stops at a row that is not in order or has no meaning: [`Rows::step`] says what is wrong.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] if the rows end too early, or those of the reader.
     #[inline(always)] // Three times, each with its own width: this is the inner loop.
-    fn pass<const WIDTH: usize>(&mut self, wanted: u32) -> Option<Row> {
+    fn pass<const WIDTH: usize>(&mut self, wanted: u32) -> Result<Option<Row>, Error> {
         let lengths = self.lengths();
-        let mut passed = Passed {
-            at: usize::try_from(self.next.wrapping_sub(self.place)).ok()?,
-            last: 0,
-            compared: self.least.wrapping_add(!wanted),
-        };
-        // Behind this, a row's information byte may not be in the buffer.
-        let most = self.filled.min(SIZE).saturating_sub(WIDTH);
-        let mut left = self.left;
+        let mut found = None;
 
-        'rows: {
-            while left >= Self::BATCH {
-                for _ in 0..Self::BATCH {
-                    if !passed.row::<WIDTH>(&self.bytes, most, !wanted, lengths) {
-                        break 'rows;
+        loop {
+            let mut passed = Passed {
+                at: usize::try_from(self.next.wrapping_sub(self.place)).unwrap_or(usize::MAX),
+                last: 0,
+                compared: self.least.wrapping_add(!wanted),
+            };
+            // Behind this, a row's information byte may not be in the buffer.
+            let most = self.filled.min(SIZE).saturating_sub(WIDTH);
+            let mut left = self.left;
+
+            'rows: {
+                while left >= Self::BATCH {
+                    for _ in 0..Self::BATCH {
+                        if !passed.row::<WIDTH>(&self.bytes, most, !wanted, lengths) {
+                            break 'rows;
+                        }
+                        left = left.wrapping_sub(1);
                     }
+                }
+                while left != 0 && passed.row::<WIDTH>(&self.bytes, most, !wanted, lengths) {
                     left = left.wrapping_sub(1);
                 }
             }
-            while left != 0 && passed.row::<WIDTH>(&self.bytes, most, !wanted, lengths) {
-                left = left.wrapping_sub(1);
-            }
-        }
 
-        if left == self.left {
-            return None;
+            let info_at = passed.last.wrapping_add(WIDTH);
+            let info = match self.bytes.get(info_at) {
+                Some(info) if left != self.left => *info,
+                _ => return Ok(found),
+            };
+            if self.length(info) == Row::NO_LENGTH {
+                passed.at = passed.last;
+                left = left.wrapping_add(1);
+            }
+            self.next = self.place.wrapping_add(passed.at as u64);
+            self.left = left;
+            self.least = passed.compared.wrapping_sub(!wanted);
+            found = Some(Row {
+                start: self.least,
+                info,
+                at: self.place.wrapping_add(info_at as u64).wrapping_add(1),
+            });
+            if left == 0 || passed.at < most {
+                return Ok(found);
+            }
+            self.refill(self.next, WIDTH.wrapping_add(1), Reason::RowEnd)?;
         }
-        let info_at = passed.last.wrapping_add(WIDTH);
-        let info = *self.bytes.get(info_at)?;
-        if self.length(info) == Row::NO_LENGTH {
-            passed.at = passed.last;
-            left = left.wrapping_add(1);
-        }
-        self.next = self.place.wrapping_add(passed.at as u64);
-        self.left = left;
-        self.least = passed.compared.wrapping_sub(!wanted);
-        Some(Row {
-            start: self.least,
-            info,
-            at: self.place.wrapping_add(info_at as u64).wrapping_add(1),
-        })
     }
 
     fn lengths(&self) -> &'static [u8; 256] {

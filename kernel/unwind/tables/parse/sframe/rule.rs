@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a row's data words say: "SFrame FRE Data Words", "Default FDE Type" and "Flexible FDE Type"
-//! of the specification.
+//! The data words of a row: "SFrame FRE Data Words", "Default FDE Type" and "Flexible FDE Type" of
+//! the specification.
 
 use super::{
     super::{
@@ -25,20 +25,20 @@ const FLEXIBLE_WORDS: u16 = 1 << 2 | 1 << 4 | 1 << 5 | 1 << 6;
 /// Bytes of so many words at most.
 const SIZE: usize = 6 * 4;
 
-/// A control word: what the offset after it counts from.
+/// A control word: the base of the offset behind it.
 #[derive(Clone, Copy)]
 struct Control(u32);
 
 impl Control {
-    /// It counts from a register, not from the CFA.
+    /// The base is a register, not the CFA.
     const REGISTER: u32 = 1 << 0;
-    /// The value is what stands there.
+    /// The value is in memory there.
     const AT: u32 = 1 << 1;
     /// Has no meaning.
     const RESERVED: u32 = 1 << 2;
 
-    /// Returns the number of the register that it names, if it names one. `None` if it has no
-    /// meaning.
+    /// Returns the number of the register, or `Some(None)` if the base is the CFA. Returns `None`
+    /// if the word has no meaning.
     fn register(self) -> Option<Option<u32>> {
         let number = self.0 >> 3;
         let names = self.0 & Self::REGISTER != 0;
@@ -184,6 +184,7 @@ impl<'a> Words<'a> {
         Ok((value, offset_word.saturating_add(1)))
     }
 
+    #[inline(always)] // A default function's values are of known kinds.
     fn frame(&self, cfa: Value, ra: Value, fp: Value) -> Result<Rule, Error> {
         Rule::frame(cfa, ra, fp).ok_or_else(|| Reason::CfaBase.at(self.row.word_at(0)))
     }

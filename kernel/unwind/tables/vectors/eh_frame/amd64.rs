@@ -411,7 +411,7 @@ const WIDE: &[Patch<'_>] = &[
 /// The second function has no bytes, and starts where the first one does.
 const EMPTY: &[Patch<'_>] = &[(0x1c, &[0xf8, 0xef]), (0xdc, &[0x24]), (0xe0, &[0])];
 
-/// The same, and the third one has none, either.
+/// The second and the third function have no bytes, and start where the first one does.
 const TWO_EMPTY: &[Patch<'_>] = &[
     EMPTY[0],
     EMPTY[1],

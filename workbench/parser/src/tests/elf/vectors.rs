@@ -61,10 +61,8 @@ fn every_absence() {
 /// User space sees these names. They must not change, and each must be unique.
 #[test]
 fn names() {
-    let names: Vec<_> = Absence::ALL
-        .iter()
-        .map(|absence| absence.name().to_str().expect("it is text"))
-        .collect();
+    let names: Vec<_> =
+        Absence::ALL.iter().map(|absence| absence.name().to_str().expect("it is text")).collect();
     let texts: BTreeSet<_> = Absence::ALL.iter().map(|absence| absence.text()).collect();
 
     assert_eq!(
