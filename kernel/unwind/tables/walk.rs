@@ -46,8 +46,8 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// `raw` must be initialised and valid for reading and writing while the result exists, and
-    /// nothing else may use it. So must what its `last` points to, and have a generation of zero, or
-    /// be what the last call left.
+    /// nothing else may use it. The same holds for what its `last` points to, which must have a
+    /// generation of zero, or be what the last call left.
     pub(crate) unsafe fn from_raw(raw: *mut bindings::unwind_tables_walk) -> Self {
         // INVARIANT: By the requirements of this function.
         Self {
