@@ -304,28 +304,32 @@ mod tests {
     fn budget() -> Result {
         let page = Page::new()?;
         let start = page.put(&[0; 256])?;
-        let (budget, waits) = (Cell::new(0), Cell::new(0));
-        let memory = UserMemory::new(start, &budget, &waits);
-        let array = ARRAYS[0].array;
+        let (budget, missing) = (Cell::new(0), Cell::new(0));
+        let memory = UserMemory::new(start, &budget, &missing);
         let spent = |units, read: &dyn Fn() -> Result<(), parse::Error>| {
             budget.set(units);
             (read(), budget.get())
         };
-        let bytes = |len: usize| memory.read(0, &mut [0; 256][..len]);
-        let search = || memory.bisect(&array, 0).map(|_| ());
+        let bytes = |len: usize| {
+            let mut to = [0; 256];
+
+            memory.read(0, to.get_mut(..len).ok_or(parse::Error::NotFound)?)
+        };
 
         for (len, price) in [(0, 32), (1, 32), (32, 32), (33, 33), (256, 256)] {
-            assert_eq!(spent(1000, &|| bytes(len)), (Ok(()), 1000 - price));
+            let less = u32::saturating_sub(price, 1);
+
             assert_eq!(spent(price, &|| bytes(len)), (Ok(()), 0));
-            assert_eq!(
-                spent(price - 1, &|| bytes(len)),
-                (Err(parse::Error::Budget), 0)
-            );
+            assert_eq!(spent(price.saturating_add(7), &|| bytes(len)), (Ok(()), 7));
+            assert_eq!(spent(less, &|| bytes(len)), (Err(parse::Error::Budget), 0));
         }
         // Five elements take three steps, and the read of the one that is found.
+        let array = ARRAYS.first().ok_or(EINVAL)?.array;
+        let search = || memory.bisect(&array, 0).map(|_| ());
+
         assert_eq!(array.count, 5);
-        assert_eq!(spent(1000, &search).1, 1000 - 4 * 32);
-        assert_eq!(spent(4 * 32 - 1, &search), (Err(parse::Error::Budget), 0));
+        assert_eq!(spent(1000, &search).1, 872);
+        assert_eq!(spent(127, &search), (Err(parse::Error::Budget), 0));
         Ok(())
     }
 }

@@ -178,10 +178,7 @@ impl<'a, A: Arch> Table<'a, A> {
 
         // There are at most 65,535 rows.
         while reader.left > 0 {
-            match reader
-                .step()
-                .and_then(|row| Ok((row.start, reader.rule(&row))))
-            {
+            match reader.step().map(|row| (row.start, reader.rule(&row))) {
                 Ok((start, Ok(rule))) => rows.push((start, Ok(rule))),
                 Ok((start, Err(Error::Unsupported(cause)))) => rows.push((start, Err(cause))),
                 Ok((_, Err(error))) | Err(error) => return Err((error, rows.len())),

@@ -10,25 +10,22 @@ mod parse;
 #[path = "../../../../unwind-tables/shim/search.rs"]
 mod search;
 
-use parse::{eh_frame, sframe, Amd64, Budget, Element, Error, Fault, Lost, Reader, Rule, Value};
-
-/// More than any lookup takes.
-const UNITS: u32 = 1 << 30;
+use parse::{eh_frame, sframe, Amd64, Arch, Array, Element, Error, Reader, Rule, Value};
 
 /// Bytes in memory; all others fault.
 struct Bytes<'a>(&'a [u8]);
 
 impl Reader for Bytes<'_> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
-        let start = usize::try_from(offset).map_err(|_| Fault)?;
-        let end = start.checked_add(buf.len()).ok_or(Fault)?;
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        let start = usize::try_from(offset).map_err(|_| Error::Fault)?;
+        let end = start.checked_add(buf.len()).ok_or(Error::Fault)?;
 
-        buf.copy_from_slice(self.0.get(start..end).ok_or(Fault)?);
+        buf.copy_from_slice(self.0.get(start..end).ok_or(Error::Fault)?);
         Ok(())
     }
 
-    fn bisect(&self, array: &parse::Array, key: u64) -> Result<Element, Lost> {
-        search::in_slice(self.0, array, key)
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+        search::bisect(&|offset, to| self.read(offset, to).is_ok(), array, key)
     }
 }
 
@@ -36,18 +33,18 @@ impl Reader for Bytes<'_> {
 struct Changing<F>(F);
 
 impl<F: Fn(usize, &mut [u8]) -> bool> Reader for Changing<F> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Fault> {
-        let offset = usize::try_from(offset).map_err(|_| Fault)?;
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
+        let offset = usize::try_from(offset).map_err(|_| Error::Fault)?;
 
         if (self.0)(offset, buf) {
             Ok(())
         } else {
-            Err(Fault)
+            Err(Error::Fault)
         }
     }
 
-    fn bisect(&self, array: &parse::Array, key: u64) -> Result<Element, Lost> {
-        search::in_reader(self, array, key)
+    fn bisect(&self, array: &Array, key: u64) -> Result<Element, Error> {
+        search::bisect(&|offset, to| self.read(offset, to).is_ok(), array, key)
     }
 }
 
@@ -116,12 +113,7 @@ impl SFrame {
     ///
     /// If the kernel would not use it any more.
     pub fn answer(&self, bytes: &[u8], pc: usize) -> Result<Answer, String> {
-        let mut budget = Budget::new(UNITS);
-
-        Answer::of(
-            self.header
-                .rule(&Bytes(bytes), self.base, pc as u64, &mut budget),
-        )
+        Answer::of(self.header.rule(&Bytes(bytes), self.base, pc as u64))
     }
 
     /// What the table says of address `pc`, if `read` is how its bytes are read, all of which are
@@ -135,17 +127,12 @@ impl SFrame {
         read: impl Fn(usize, &mut [u8]) -> bool,
         pc: usize,
     ) -> Result<Answer, String> {
-        let mut budget = Budget::new(UNITS);
-
-        Answer::of(
-            self.header
-                .rule(&Changing(read), self.base, pc as u64, &mut budget),
-        )
+        Answer::of(self.header.rule(&Changing(read), self.base, pc as u64))
     }
 
     /// How many functions the index has, with those that are empty.
     pub fn functions(&self) -> u32 {
-        self.header.functions()
+        self.header.functions
     }
 }
 
@@ -156,8 +143,8 @@ impl SFrame {
 ///
 /// If the kernel would not use it any more, or does not know what it says.
 pub fn eh_frame(bytes: &[u8], base: usize, index: usize, pc: usize) -> Result<Answer, String> {
-    let (reader, mut budget) = (Bytes(bytes), Budget::new(UNITS));
+    let reader = Bytes(bytes);
     let header = eh_frame::Header::<Amd64>::read(&reader, index as u32, bytes.len() as u32);
 
-    Answer::of(header.and_then(|header| header.rule(&reader, base as u64, pc as u64, &mut budget)))
+    Answer::of(header.and_then(|header| header.rule(&reader, base as u64, pc as u64, Amd64::FP)))
 }
