@@ -259,7 +259,7 @@ base_warns() {
 doctests() {
 	local tests
 
-	for tests in maple_tree_rcu_rs maple_tree_rcu_writer_rs sync_rcu_rs sync_rcu_counted_rs sync_rcu_pointer_rs workqueue_rs; do
+	for tests in maple_tree_rcu_rs maple_tree_rcu_writer_rs sync_rcu_rs sync_rcu_counted_rs; do
 		grep -E "^ +ok [0-9]+ rust_doctest_kernel_${tests}_0\b" "$logs/selftests-series.console" || return
 	done
 }
