@@ -332,7 +332,7 @@ def judge_clock(tap, program, recorded, name):
         print(f"# {number} from {top or 'nowhere'} to {last or 'nowhere'}: {CAUSES.get(top, 'UNKNOWN')}")
     share = complete / count if count else 0
     # Each of these has a known cause, but they must be few. A child of a shell that calls execve()
-    # soon after fork() has no page of its libraries' tables yet: 4 to 5 % of BusyBox's samples.
+    # soon after fork() has no page of its libraries' tables yet: up to 5 % of BusyBox's samples.
     tap.result(count >= 500 and share >= 0.995 and known and cut.total() < count / 15,
                f"{name}: {complete} of {count} samples complete, {100 * share:.2f} %, {gone.total()} without a stack, "
                f"{cut.total()} where the kernel did not wait for a page")
