@@ -24,7 +24,7 @@ struct unwind_tables_seq {
 /* A position is an address: the next text is the first that ends behind it. */
 static void *tables_find(struct unwind_tables_seq *seq, loff_t pos)
 {
-	seq->nr = __unwind_tables_next(seq->mm, pos, seq->infos);
+	seq->nr = unwind_tables_next(seq->mm, pos, seq->infos);
 	return seq->nr ? seq : NULL;
 }
 

@@ -3,7 +3,6 @@
  * The step from a frame to its caller's by the tables.
  */
 #include <linux/sched.h>
-#include <linux/unwind_tables.h>
 #include <linux/unwind_user.h>
 
 #include "user.h"
@@ -17,23 +16,6 @@ int unwind_user_lookup(struct unwind_user_state *state, unsigned long ip,
 				    &state->tables);
 }
 
-/* Convert the error of a lookup to the end of a stack. */
-static enum unwind_user_end end_of_lookup(int error)
-{
-	switch (error) {
-	case -EFAULT:
-		return UNWIND_USER_END_FAULT;
-	case -EINVAL:
-		return UNWIND_USER_END_MALFORMED;
-	case -EOPNOTSUPP:
-		return UNWIND_USER_END_RULE;
-	case -E2BIG:
-		return UNWIND_USER_END_BUDGET;
-	default:
-		return UNWIND_USER_END_NO_INFO;
-	}
-}
-
 /*
  * Find the caller's value of the tracked register: it is still in the register, as in most
  * functions, or saved in the frame. Otherwise it is not known.
@@ -41,10 +23,10 @@ static enum unwind_user_end end_of_lookup(int error)
 static bool find_tracked(struct unwind_user_state *state, struct unwind_user_frame *saved,
 			 unsigned long *value)
 {
-	const unsigned long ip = state->ip - !state->exact;
+	struct unwind_tables_walk *walk = &state->tables;
+	const u64 rule = unwind_tables_find(state->ip - !state->exact, state->tracked, walk);
 
-	if (!(state->available_types & UNWIND_USER_TYPE_TABLES) ||
-	    unwind_tables_lookup_register(ip, state->tracked, saved, &state->tables))
+	if (unwind_tables_unpack(rule, saved, walk))
 		return false;
 	if (saved->fp_from == UNWIND_USER_UNCHANGED)
 		return !unwind_user_register(state, state->tracked, value);
@@ -88,7 +70,7 @@ int unwind_user_next_tables(struct unwind_user_state *state)
 	else
 		ret = unwind_user_lookup(state, state->ip - !state->exact, &frame);
 	if (ret) {
-		state->end = end_of_lookup(ret);
+		state->end = unwind_user_end_of(ret);
 		return ret == -E2BIG ? ret : -EAGAIN;
 	}
 
@@ -117,7 +99,7 @@ int unwind_user_next_tables(struct unwind_user_state *state)
 		/* Functions may change any other register, and no rule says where. */
 		if (ret == -ENOENT && arch_unwind_user_is_preserved(reg))
 			state->wanted = reg;
-		state->end = unwind_user_end_frame(ret);
+		state->end = unwind_user_end_of(ret);
 	} else if (!(frame.flags & UNWIND_USER_NO_ROWS)) {
 		state->current_type = UNWIND_USER_TYPE_TABLES;
 	}

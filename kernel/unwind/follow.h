@@ -7,11 +7,10 @@
 
 #include <linux/sched.h>
 #include <linux/uaccess.h>
-#include <linux/unwind_tables.h>
 #include <linux/unwind_user.h>
 #include <linux/uprobes.h>
 
-#ifdef CONFIG_UNWIND_USER_TABLES
+#include "user.h"
 
 /* Pack the rule of a frame with a frame pointer; 0 if that is not a usual rule. */
 static __always_inline u64 unwind_user_fp_rule(void)
@@ -30,14 +29,6 @@ static __always_inline u64 unwind_user_fp_rule(void)
 	return UNWIND_TABLES_RULE_USUAL | UNWIND_TABLES_RULE_FROM_FP |
 	       fp / sizeof(u64) << UNWIND_TABLES_RULE_FP |
 	       cfa / sizeof(u64) << UNWIND_TABLES_RULE_CFA;
-}
-
-/* Say whether an address is known to be in text, without a look at the mappings. */
-static __always_inline bool unwind_user_is_known_text(const struct unwind_user_state *state,
-						      unsigned long addr)
-{
-	return (addr >= state->text_start && addr < state->text_end) ||
-	       unwind_tables_is_skipped(&state->tables, addr);
 }
 
 /* Say whether skipped text has no table, and the frame pointer may lead on. */
@@ -78,7 +69,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 	 * A probed task may be at the start of a function: unwind_user_next_fp() knows
 	 * what to do there.
 	 */
-	if (!(state->available_types & UNWIND_USER_TYPE_TABLES) || state->maybe_signal ||
+	if (!unwind_user_has_tables(state) || state->maybe_signal ||
 	    state->tracked || uprobe_is_task_probed() || ip >= TASK_SIZE_MAX ||
 	    state->stack_end - state->stack_start < UNWIND_USER_NEAR)
 		return nr;
@@ -159,16 +150,5 @@ fault:
 	state->current_type = guess ? UNWIND_USER_TYPE_FP : UNWIND_USER_TYPE_TABLES;
 	return nr;
 }
-
-#else /* !CONFIG_UNWIND_USER_TABLES */
-
-static inline unsigned int
-unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsigned int nr,
-		   unsigned int max)
-{
-	return nr;
-}
-
-#endif /* !CONFIG_UNWIND_USER_TABLES */
 
 #endif /* _KERNEL_UNWIND_FOLLOW_H */

@@ -9,15 +9,21 @@
 
 #include "user.h"
 
-/* Say how a stack ends where a rule, or what a signal has saved, leads nowhere. */
-enum unwind_user_end unwind_user_end_frame(int error)
+/* Say how a stack ends where a lookup, a rule, or what a signal has saved, leads nowhere. */
+enum unwind_user_end unwind_user_end_of(int error)
 {
 	switch (error) {
 	case -EFAULT:
 		return UNWIND_USER_END_FAULT;
 	case -ENOENT:
-		/* It needs a register that is not known. */
+		/* There is no rule, or it needs a register that is not known. */
 		return UNWIND_USER_END_NO_INFO;
+	case -EBADMSG:
+		return UNWIND_USER_END_MALFORMED;
+	case -EOPNOTSUPP:
+		return UNWIND_USER_END_RULE;
+	case -E2BIG:
+		return UNWIND_USER_END_BUDGET;
 	default:
 		return UNWIND_USER_END_BAD_FRAME;
 	}

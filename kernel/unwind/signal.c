@@ -70,7 +70,7 @@ bool unwind_user_is_signal(struct unwind_user_state *state)
 	if (unwind_user_find_text(state, state->ip) && arch_unwind_user_is_restorer(state))
 		return true;
 
-	return (state->available_types & UNWIND_USER_TYPE_TABLES) &&
+	return unwind_user_has_tables(state) &&
 	       !unwind_user_lookup(state, state->ip, &frame) &&
 	       (frame.flags & UNWIND_USER_SIGNAL) && (frame.flags & UNWIND_USER_NO_ROWS);
 }

@@ -4,24 +4,50 @@
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
-#include <linux/unwind_tables.h>
 #include <linux/unwind_user.h>
 
 #include "user.h"
 
-/* A wrong address must not wake a device. */
-static bool unwind_user_is_memory(const struct vm_area_struct *vma)
+/*
+ * Look up the mapping of an address. Returns 1 if there is one that @use remembers, 0 if
+ * there is none, or an errno if that cannot be looked up. With @grows, there may also be a
+ * mapping above that has yet to grow down to the address.
+ */
+static __always_inline
+int unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr, bool grows,
+			    bool (*use)(struct unwind_user_state *state,
+					const struct vm_area_struct *vma))
 {
-	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	int found;
+
+	vma = lock_vma_under_rcu(mm, addr);
+	if (vma) {
+		found = use(state, vma);
+		vma_end_read(vma);
+		return found;
+	}
+
+	found = unwind_user_lock_mappings();
+	if (found)
+		return found;
+	vma = find_vma(mm, addr);
+	found = vma && (vma->vm_start <= addr || (grows && vma->vm_flags & VM_GROWSDOWN)) &&
+		use(state, vma);
+	mmap_read_unlock(mm);
+
+	return found;
 }
 
-static void unwind_user_use_stack(struct unwind_user_state *state,
+static bool unwind_user_use_stack(struct unwind_user_state *state,
 				  const struct vm_area_struct *vma)
 {
 	if (!unwind_user_is_memory(vma))
-		return;
+		return false;
 	state->stack_start = vma->vm_start;
 	state->stack_end = vma->vm_end;
+	return true;
 }
 
 /*
@@ -32,26 +58,9 @@ static void unwind_user_use_stack(struct unwind_user_state *state,
  */
 void unwind_user_find_stack(struct unwind_user_state *state)
 {
-	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *vma;
-
 	state->stack_start = 0;
 	state->stack_end = 0;
-
-	vma = lock_vma_under_rcu(mm, state->sp);
-	if (vma) {
-		unwind_user_use_stack(state, vma);
-		vma_end_read(vma);
-		return;
-	}
-
-	if (unwind_user_lock_mappings())
-		return;
-	/* The stack pointer may be where the stack has yet to grow. */
-	vma = find_vma(mm, state->sp);
-	if (vma && (vma->vm_start <= state->sp || vma->vm_flags & VM_GROWSDOWN))
-		unwind_user_use_stack(state, vma);
-	mmap_read_unlock(mm);
+	unwind_user_use_mapping(state, state->sp, true, unwind_user_use_stack);
 }
 
 /*
@@ -108,36 +117,6 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 }
 
 /*
- * Look up the mapping of an address. Returns 1 if there is one that @use remembers, 0 if
- * there is none, or an errno if that cannot be looked up.
- */
-static __always_inline
-int unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr,
-			    bool (*use)(struct unwind_user_state *state,
-					const struct vm_area_struct *vma))
-{
-	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *vma;
-	int found;
-
-	vma = lock_vma_under_rcu(mm, addr);
-	if (vma) {
-		found = use(state, vma);
-		vma_end_read(vma);
-		return found;
-	}
-
-	found = unwind_user_lock_mappings();
-	if (found)
-		return found;
-	vma = vma_lookup(mm, addr);
-	found = vma && use(state, vma);
-	mmap_read_unlock(mm);
-
-	return found;
-}
-
-/*
  * Use a mapping as the stack, if it may be another stack. This is a guess. So it must not
  * be a file, whose pages may take long; nor memory that this task may have to provide
  * itself by userfaultfd; nor memory that the program cannot write to.
@@ -147,18 +126,15 @@ static bool unwind_user_use_other_stack(struct unwind_user_state *state,
 {
 	const vm_flags_t needed = VM_READ | VM_WRITE;
 
-	if (!vma_is_anonymous(vma) || (vma->vm_flags & needed) != needed ||
-	    !unwind_user_is_memory(vma) || (vma->vm_flags & VM_UFFD_MISSING))
-		return false;
-	state->stack_start = vma->vm_start;
-	state->stack_end = vma->vm_end;
-	return true;
+	return vma_is_anonymous(vma) && (vma->vm_flags & needed) == needed &&
+	       !(vma->vm_flags & VM_UFFD_MISSING) && unwind_user_use_stack(state, vma);
 }
 
 /* Go to the stack that holds the word below an address, if there is one. */
 bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa)
 {
-	return unwind_user_use_mapping(state, cfa - state->ws, unwind_user_use_other_stack) > 0;
+	return unwind_user_use_mapping(state, cfa - state->ws, false,
+				       unwind_user_use_other_stack) > 0;
 }
 
 static bool unwind_user_use_text(struct unwind_user_state *state,
@@ -175,7 +151,7 @@ static bool unwind_user_use_text(struct unwind_user_state *state,
 noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
 {
 	return (addr >= state->text_start && addr < state->text_end) ||
-	       unwind_user_use_mapping(state, addr, unwind_user_use_text) > 0;
+	       unwind_user_use_mapping(state, addr, false, unwind_user_use_text) > 0;
 }
 
 /* A device may have code, too; nobody reads it here. */
@@ -189,15 +165,11 @@ static bool unwind_user_is_executable(struct unwind_user_state *state,
 bool unwind_user_is_no_text(struct unwind_user_state *state, unsigned long addr)
 {
 	return !(addr >= state->text_start && addr < state->text_end) &&
-	       !unwind_user_use_mapping(state, addr, unwind_user_is_executable);
+	       !unwind_user_use_mapping(state, addr, false, unwind_user_is_executable);
 }
 
 /* Say whether an address is in text. The state may have the bounds of another text. */
 bool unwind_user_is_text(struct unwind_user_state *state, unsigned long addr)
 {
-	/* Most are in the same mapping, or in skipped text. */
-	if ((addr >= state->text_start && addr < state->text_end) ||
-	    unwind_tables_is_skipped(&state->tables, addr))
-		return true;
-	return unwind_user_find_text(state, addr);
+	return unwind_user_is_known_text(state, addr) || unwind_user_find_text(state, addr);
 }

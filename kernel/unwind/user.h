@@ -5,9 +5,11 @@
 #ifndef _KERNEL_UNWIND_USER_H
 #define _KERNEL_UNWIND_USER_H
 
-#include <linux/mmap_lock.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/unwind_user.h>
+
+#include "tables/tables.h"
 
 /*
  * Stands for a frame pointer that is not known. No aligned CFA is a whole number of words
@@ -33,7 +35,7 @@ int unwind_user_register(struct unwind_user_state *state, unsigned int reg,
 			 unsigned long *value);
 int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_frame *frame,
 		      s32 cfa_above);
-enum unwind_user_end unwind_user_end_frame(int error);
+enum unwind_user_end unwind_user_end_of(int error);
 
 /* by_tables.c */
 int unwind_user_lookup(struct unwind_user_state *state, unsigned long ip,
@@ -48,6 +50,27 @@ int unwind_user_next_signal(struct unwind_user_state *state);
 
 /* outermost.c */
 bool unwind_user_is_outermost(struct unwind_user_state *state);
+
+/* Say whether a walk uses tables. */
+static inline bool unwind_user_has_tables(const struct unwind_user_state *state)
+{
+	return IS_ENABLED(CONFIG_UNWIND_USER_TABLES) &&
+	       (state->available_types & UNWIND_USER_TYPE_TABLES);
+}
+
+/* Say whether an address is known to be in text, without a look at the mappings. */
+static __always_inline bool unwind_user_is_known_text(const struct unwind_user_state *state,
+						      unsigned long addr)
+{
+	return (addr >= state->text_start && addr < state->text_end) ||
+	       unwind_tables_is_skipped(&state->tables, addr);
+}
+
+/* Say whether a mapping is memory. A wrong address must not wake a device. */
+static inline bool unwind_user_is_memory(const struct vm_area_struct *vma)
+{
+	return !(vma->vm_flags & (VM_IO | VM_PFNMAP));
+}
 
 /*
  * Take the mmap lock of the current task for reading. A walk that must not wait takes it

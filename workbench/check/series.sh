@@ -498,8 +498,8 @@ topic_before() { # TOPIC
 	if [ -n "$before" ]; then echo "refs/topics/$before"; else base; fi
 }
 
-# The end of each topic builds: with all options on, without the second format, without
-# tables, and without Rust.
+# The end of each topic builds with all options on. The last one also builds without the second
+# format, without tables, and without Rust.
 every_topic_builds() {
 	local tree=$BUILD/tree-commits topic
 
@@ -509,10 +509,10 @@ every_topic_builds() {
 		git -C "$tree" checkout --quiet --detach FETCH_HEAD
 		echo "$topic"
 		build_commit "$tree" commits CONFIG_RUST=y || return
-		build_commit "$tree" commits-sframe CONFIG_UNWIND_USER_EH_FRAME=n || return
-		build_commit "$tree" commits-off CONFIG_UNWIND_USER_SFRAME=n || return
-		build_commit "$tree" commits-no-rust CONFIG_RUST=n || return
 	done
+	build_commit "$tree" commits-sframe CONFIG_UNWIND_USER_EH_FRAME=n || return
+	build_commit "$tree" commits-off CONFIG_UNWIND_USER_SFRAME=n || return
+	build_commit "$tree" commits-no-rust CONFIG_RUST=n || return
 }
 
 build_commit() { # TREE NAME OPTION
@@ -537,21 +537,20 @@ build_commit() { # TREE NAME OPTION
 	fi
 }
 
-# The objects of the files that the series touches build at each commit for two more
-# architectures, if their configurations have these objects. At the last commit, a whole
-# kernel builds, too.
-every_commit_builds_elsewhere() {
-	local tree=$BUILD/tree-elsewhere commit arch last commits
+# The objects of the files that the series touches build at the end of each topic for two more
+# architectures, if their configurations have these objects. At the last one, a whole kernel
+# builds, too.
+every_topic_builds_elsewhere() {
+	local tree=$BUILD/tree-elsewhere topic arch last
 
-	mapfile -t commits < <(git -C "$TREE" rev-list --reverse "$(base)..HEAD")
-	last=$(git -C "$TREE" rev-parse HEAD)
+	last=$(topics | tail -n 1)
 	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
-	git -C "$tree" fetch --quiet "$TREE" HEAD
-	for commit in "${commits[@]}"; do
-		git -C "$tree" checkout --quiet --detach "$commit"
-		git -C "$tree" log -1 --oneline
+	for topic in $(topics); do
+		git -C "$tree" fetch --quiet "$TREE" "refs/topics/$topic"
+		git -C "$tree" checkout --quiet --detach FETCH_HEAD
+		echo "$topic"
 		for arch in i386 arm64; do
-			build_touched "$tree" "$arch" "$([ "$commit" != "$last" ] || echo vmlinux)" || return
+			build_touched "$tree" "$arch" "$([ "$topic" != "$last" ] || echo vmlinux)" || return
 		done
 	done
 }

@@ -34,7 +34,7 @@ mod tests {
     }
 
     fn find(registry: &Registry, text: Text) -> Result {
-        registry.insert_found(text, MOST, registry.unmaps())
+        registry.insert_found(text, MOST).map(|_| ())
     }
 
     fn find_table(registry: &Registry, start: usize, end: usize) -> Result {
@@ -141,10 +141,10 @@ mod tests {
             find_nothing(&registry, start, start | 0x1000)?;
         }
         assert_eq!(find_nothing(&registry, 0x50_0000, 0x51_0000), Err(ENOSPC));
-        // One takes the place of its neighbours: also of two, and then there is room again.
-        find_nothing(&registry, 0x10_0000, 0x10_2000)?;
+        // One is joined with its neighbours: also with two, and then there is room again.
+        find_nothing(&registry, 0x10_1000, 0x10_1800)?;
         assert_eq!(counts(&registry), (0, 0, MOST));
-        find_nothing(&registry, 0x10_0000, 0x10_3000)?;
+        find_nothing(&registry, 0x10_1800, 0x10_2000)?;
         assert_eq!(counts(&registry), (0, 0, MOST.wrapping_sub(1)));
         find_nothing(&registry, 0x50_0000, 0x51_0000)?;
         for nth in 0..MOST {
@@ -219,35 +219,28 @@ mod tests {
 
         find_nothing(&registry, 0x10_0000, 0x11_0000)?;
         find_nothing(&registry, 0x12_0000, 0x13_0000)?;
-        // As a walk does: what is new, with what is on both sides.
-        find_nothing(&registry, 0x10_0000, 0x13_0000)?;
+        find_nothing(&registry, 0x11_0000, 0x12_0000)?;
         assert!(has(&registry, &[(0x10_0000, 0x13_0000, None)]));
-        // But not a part of one, nor one that has a table, nor more than two.
+        // But not with one that it overlaps, nor with one that has a table, or another reason.
         assert_eq!(find_nothing(&registry, 0x12_0000, 0x14_0000), Err(EEXIST));
         find_table(&registry, 0x13_0000, 0x14_0000)?;
-        assert_eq!(find_nothing(&registry, 0x10_0000, 0x14_0000), Err(EEXIST));
-        find_nothing(&registry, 0x20_0000, 0x21_0000)?;
-        find_nothing(&registry, 0x22_0000, 0x23_0000)?;
-        find_nothing(&registry, 0x24_0000, 0x25_0000)?;
-        assert_eq!(find_nothing(&registry, 0x20_0000, 0x25_0000), Err(EEXIST));
-        assert_eq!(counts(&registry), (0, 1, 4));
+        find_nothing(&registry, 0x14_0000, 0x15_0000)?;
+        find(
+            &registry,
+            Text::absent(0x15_0000, 0x16_0000, Absence::NoHeader)?,
+        )?;
+        assert!(has(
+            &registry,
+            &[
+                (0x10_0000, 0x13_0000, None),
+                (0x13_0000, 0x14_0000, Some(Origin::Discovery)),
+                (0x14_0000, 0x15_0000, None),
+                (0x15_0000, 0x16_0000, None),
+            ]
+        ));
+        assert_eq!(counts(&registry), (0, 1, 3));
         registry.unmap(0, usize::MAX);
         assert_eq!(counts(&registry), (0, 0, 0));
-        Ok(())
-    }
-
-    /// What was unmapped since may be something else by now, also where nothing was known of it.
-    #[test]
-    fn an_unmap_takes_away_what_is_being_found() -> Result {
-        let registry = Registry::new(GFP_KERNEL)?;
-        let text = table(0x10_0000, 0x11_0000, Origin::Discovery)?;
-        let unmaps = registry.unmaps();
-
-        registry.unmap(0x70_0000, 0x71_0000);
-        assert_eq!(registry.insert_found(text, MOST, unmaps), Err(EAGAIN));
-        assert_eq!(counts(&registry), (0, 0, 0));
-        registry.insert_found(text, MOST, registry.unmaps())?;
-        assert_eq!(counts(&registry), (0, 1, 0));
         Ok(())
     }
 

@@ -57,7 +57,7 @@ mod tests {
     fn find(registry: &Registry) -> Result {
         let text = Text::new(TEXT.0, TEXT.1, tables_of(&Format::ALL, Origin::Discovery))?;
 
-        registry.insert_found(text, MOST, registry.unmaps())
+        registry.insert_found(text, MOST).map(|_| ())
     }
 
     /// Who says that there is a table of each format.

@@ -3,16 +3,37 @@
  * Lookups in the tables of the current process, and the cache of remembered rules.
  */
 #include <linux/kernel.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/unwind_tables.h>
 
 #include "../user.h"
 
+/* Get ready to look up the addresses of a stack. Returns whether there is a registry. */
+bool unwind_tables_start(struct unwind_tables_walk *walk)
+{
+	const unsigned int level = READ_ONCE(unwind_tables_level);
+
+	if (level == UNWIND_TABLES_OFF)
+		return false;
+	/* Pairs with the cmpxchg() that publishes a new registry. */
+	walk->tables = smp_load_acquire(&current->mm->unwind_tables);
+	if (unlikely(!walk->tables) && level >= UNWIND_TABLES_DISCOVERED)
+		walk->tables = __unwind_tables_make(current->mm);
+	if (unlikely(!walk->tables))
+		return false;
+	/* Pairs with the cmpxchg() that publishes it: what is in it depends on this. */
+	walk->cache = READ_ONCE(walk->tables->cache);
+	return true;
+}
+
 /*
  * Look up the rule for @ip in the tables. After a fault, wait for the memory and look it up
- * again, as often as the walk may wait. The rule is as old as @walk->generation.
+ * again, as often as the walk may wait. The rule is as old as @walk->generation. It has the
+ * place of register @reg instead of that of the frame pointer, and SFrame knows no other
+ * register than that. Page faults are disabled. Returns a rule in a word, or an errno in
+ * one, good until the next call.
  */
-static u64 find(unsigned long ip, unsigned int reg, struct unwind_tables_walk *walk)
+u64 unwind_tables_find(unsigned long ip, unsigned int reg, struct unwind_tables_walk *walk)
 {
 	u64 rule;
 
@@ -74,9 +95,10 @@ static void remember(const struct unwind_tables_walk *walk, unsigned long ip, u6
 	WRITE_ONCE(slot->rule, rule);
 }
 
+/* Look up the rule for an address that has no remembered one, and remember it. */
 u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 {
-	const u64 rule = find(ip, UNWIND_USER_FP, walk);
+	const u64 rule = unwind_tables_find(ip, UNWIND_USER_FP, walk);
 
 	walk->caller_lookups += walk->caller;
 	/* Errors that may pass, and rules that do not fit, are not remembered. */
@@ -89,6 +111,7 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 	return rule;
 }
 
+/* Find the rule for an address, remembered or not. */
 u64 unwind_tables_lookup(unsigned long ip, struct unwind_tables_walk *walk)
 {
 	u64 rule = 0;
@@ -101,6 +124,11 @@ u64 unwind_tables_lookup(unsigned long ip, struct unwind_tables_walk *walk)
 	return rule ?: unwind_tables_ask(ip, walk);
 }
 
+/*
+ * Put the rule of a word into a frame. Returns 0; -ENOENT if no table says anything about the
+ * address, -EOPNOTSUPP if one does and that is not supported, -EFAULT if it could not be read
+ * now, -EBADMSG if the table is malformed, or -E2BIG if the budget is used up.
+ */
 int unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame,
 			 const struct unwind_tables_walk *walk)
 {
@@ -110,23 +138,4 @@ int unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame,
 		return -(int)(rule >> UNWIND_TABLES_RULE_ERRNO);
 	*frame = walk->frame;
 	return 0;
-}
-
-int unwind_tables_lookup_register(unsigned long ip, unsigned int reg,
-				  struct unwind_user_frame *frame,
-				  struct unwind_tables_walk *walk)
-{
-	return unwind_tables_unpack(find(ip, reg, walk), frame, walk);
-}
-
-/**
- * unwind_tables_free - Free the registry of an address space, and its cache
- * @tables: The registry
- *
- * Context: Process context, may sleep. Nobody uses the address space.
- */
-void unwind_tables_free(struct unwind_tables *tables)
-{
-	kvfree(tables->cache);
-	__unwind_tables_free(tables);
 }

@@ -7,8 +7,9 @@
 #include <linux/prctl.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
-#include <linux/unwind_tables.h>
 #include <linux/unwind_user.h>
+
+#include "tables.h"
 
 static int change(unsigned long operation, const struct unwind_table __user *user, size_t size)
 {

@@ -51,15 +51,19 @@ const MAX_REACH: usize = 1 << 20;
 /// so that the generations that an address space has are farther apart than addresses.
 pub(crate) const GENERATION: u64 = 0xd134_2543_de82_ef95;
 
-/// A reference to a text, as the tree has it. A text in a tree never changes: parent and child
-/// share it.
-type TextRef = ARef<rcu::Counted<Text>>;
+/// Loads the limit of texts that exec and the program may register.
+pub(crate) fn max_explicit() -> usize {
+    // SAFETY: The variable is never gone, and all access it atomically while programs run.
+    let max = unsafe { Atomic::from_ptr(&raw mut bindings::unwind_tables_max) };
+
+    max.load(Relaxed) as usize
+}
 
 /// The texts of an address space, and what walks remember of it.
 ///
-/// Readers take no lock. They cannot hold one while they read user memory, which may sleep for as
-/// long as another process pleases, so they copy a text out under RCU and go on with the copy. If
-/// it is removed meanwhile, they get a fault or one stale answer, as if they had been faster.
+/// Readers take no lock. A walk may sleep between two lookups for as long as another process
+/// pleases, so it copies a text out under RCU and goes on with the copy. If the text is removed
+/// meanwhile, the walk gets a fault or one stale answer, as if it had been faster.
 ///
 /// # Invariants
 ///
@@ -67,7 +71,6 @@ type TextRef = ARef<rcu::Counted<Text>>;
 /// - Each text is in `texts` at its bounds.
 /// - `generation` was changed since the last time that a text or a table was removed, or another
 ///   table came into its place.
-/// - `unmaps` was raised since the last time that something was unmapped or moved.
 #[repr(C)]
 #[pin_data]
 pub(crate) struct Registry {
@@ -81,10 +84,7 @@ pub(crate) struct Registry {
     #[pin]
     lock: Mutex<Counts>,
     #[pin]
-    texts: RcuMapleTree<TextRef>,
-    /// Raised when any memory is unmapped or moved, with the mmap lock held for writing. Discovery
-    /// compares it: was anything unmapped since it looked at the mappings?
-    unmaps: Atomic<u64>,
+    texts: RcuMapleTree<Text>,
 }
 
 /// The numbers of texts, and the reach of their tables.
@@ -144,7 +144,7 @@ impl Registry {
 
     /// Makes a registry of these texts.
     fn with<E>(
-        texts: impl PinInit<RcuMapleTree<TextRef>, E>,
+        texts: impl PinInit<RcuMapleTree<Text>, E>,
         counts: Counts,
         flags: Flags,
     ) -> Result<Pin<KBox<Self>>>
@@ -158,7 +158,6 @@ impl Registry {
                 cache: Atomic::new(core::ptr::null_mut()),
                 lock <- new_mutex!(counts, "unwind_tables"),
                 texts <- texts,
-                unmaps: Atomic::new(0),
             }? Error),
             flags,
         )
@@ -173,7 +172,6 @@ impl Registry {
     }
 
     /// Copies the text that holds address `pc`.
-    #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
     pub(crate) fn find(&self, pc: usize) -> Option<Text> {
         self.look(pc, |text| *text)
     }
@@ -190,18 +188,12 @@ impl Registry {
 
     /// Finds the first text that reaches beyond address `from`.
     pub(crate) fn next(&self, from: usize) -> Option<Text> {
-        self.change().first(from, usize::MAX, |_| true)
+        self.change().any(from, usize::MAX)
     }
 
     /// Loads the generation, as a walk sees it.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Acquire)
-    }
-
-    /// Returns how often memory was unmapped.
-    pub(crate) fn unmaps(&self) -> u64 {
-        // Both this and those who raise it hold the mmap lock when it counts.
-        self.unmaps.load(Relaxed)
     }
 
     /// Returns the numbers of texts.
@@ -225,8 +217,8 @@ impl Registry {
     ///
     /// `EAGAIN` if another task holds the lock, and this is such a walk.
     fn change_in_walk(&self) -> Result<Changing<'_>> {
-        // SAFETY: It only looks at the current task.
-        if unsafe { bindings::unwind_tables_may_wait() } {
+        // SAFETY: The current task stays, and only it changes this field.
+        if !unsafe { (*bindings::get_current()).unwind_info.at_once } {
             return Ok(self.change());
         }
         Ok(Changing {
@@ -240,20 +232,20 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ENOSPC` if there are `most` explicit texts, and the new one removes none of them. `ENOMEM`:
+    /// `ENOSPC` if there are `max` explicit texts, and the new one removes none of them. `ENOMEM`:
     /// then texts that overlap the new one may be gone.
-    pub(crate) fn register(&self, new: Text, most: usize) -> Result {
+    pub(crate) fn register(&self, new: Text, max: usize) -> Result {
         let mut change = self.change();
         let (start, end) = (new.start, new.end);
         let old = change.exact(start, end);
         let text = old.map_or(new, |old| new.with_explicit(&old));
 
         // What takes the place of another one needs no room.
-        if change.counts.explicit >= most && change.first(start, end, Text::is_explicit).is_none() {
+        if change.counts.explicit >= max && change.first(start, end, Text::is_explicit).is_none() {
             return Err(ENOSPC);
         }
         if old.is_none() {
-            while let Some(old) = change.first(start, end, |_| true) {
+            while let Some(old) = change.any(start, end) {
                 change.remove(&old);
             }
         }
@@ -290,16 +282,15 @@ impl Registry {
     /// Removes the texts that have a byte in `start..end`, which is being unmapped, and the texts
     /// near it that have a table there. Cannot fail.
     ///
-    /// Registration holds the mmap lock from when it looks at the mappings until the text is in the
-    /// tree, and unmapping holds it for writing: so either this sees the text, or that does not see
-    /// the mapping.
+    /// Registration and discovery hold the mmap lock from when they look at the mappings until the
+    /// text is in the tree, and unmapping holds it for writing: so either this sees the text, or
+    /// they do not see the mapping.
     pub(crate) fn unmap(&self, start: usize, end: usize) {
         let mut change = self.change();
         let reach = change.counts.reach;
         let mut from = start.saturating_sub(reach);
         let to = end.saturating_add(reach);
 
-        self.unmaps.fetch_add(1, Relaxed);
         while let Some(text) = change.first(from, to, |text| text.is_in(start, end)) {
             from = text.end;
             change.remove(&text);
@@ -344,27 +335,35 @@ impl Registry {
         Ok(true)
     }
 
-    /// Stores a text that discovery has found. A text without a table may replace one or two others
-    /// without a table that lie in it.
+    /// Stores a text that discovery has found, and returns it. A text without a table is joined
+    /// with its neighbours that have none for the same reason.
     ///
     /// The caller holds the mmap lock, and has checked the mappings.
     ///
     /// # Errors
     ///
-    /// `EAGAIN` if memory was unmapped since `unmaps`, or the walk must not wait; `EEXIST` if
-    /// another text overlaps it; `ENOSPC` if there are `most` texts of its kind; `ENOMEM`.
-    pub(crate) fn insert_found(&self, text: Text, most: usize, unmaps: u64) -> Result {
+    /// `EEXIST` if another text overlaps it; `ENOSPC` if there are `max` texts of its kind;
+    /// `EAGAIN` if the walk must not wait; `ENOMEM`.
+    #[inline(never)] // What it needs of the kernel's stack is free when the headers are read.
+    pub(crate) fn insert_found(&self, mut text: Text, max: usize) -> Result<Text> {
         let mut change = self.change_in_walk()?;
 
-        if self.unmaps() != unmaps {
-            return Err(EAGAIN);
+        if change.any(text.start, text.end).is_some() {
+            return Err(EEXIST);
         }
-        match change.first(text.start, text.end, |_| true) {
-            Some(old) if !(old.is_absent() && text.is_absent()) => return Err(EEXIST),
-            None if *change.counts.of(&text) >= most => return Err(ENOSPC),
-            _ => {}
+        let has_room = *change.counts.of(&text) < max;
+        let is_like = |other: &Text| text.is_absent() && other.absence == text.absence;
+        let below = change.first(text.start.saturating_sub(1), text.start, is_like);
+        let above = change.first(text.end, text.end.saturating_add(1), is_like);
+
+        if !has_room && below.or(above).is_none() {
+            return Err(ENOSPC);
         }
-        change.put(text, walk_flags())
+        // INVARIANT: The text only grows.
+        text.start = below.map_or(text.start, |below| below.start);
+        text.end = above.map_or(text.end, |above| above.end);
+        change.put(text, walk_flags())?;
+        Ok(text)
     }
 
     /// Makes a registry for a child: of the texts that have a table. Returns `None` if there are
@@ -402,7 +401,9 @@ impl Registry {
         for (range, text) in texts.iter(..) {
             match (whole, text.is_absent()) {
                 (true, true) => drop(copied.erase(*range.start())),
-                (false, false) => copied.insert_range(range, ARef::from(text), flags)?,
+                (false, false) => {
+                    let [] = copied.store_range(range, ARef::from(text), flags)?;
+                }
                 _ => {}
             }
         }
@@ -418,7 +419,7 @@ struct Changing<'a> {
 
 impl Changing<'_> {
     /// Returns a writer of the tree.
-    fn texts(&mut self) -> RcuMapleWriter<'_, TextRef> {
+    fn texts(&mut self) -> RcuMapleWriter<'_, Text> {
         // SAFETY: The lock is held, and `self` is borrowed.
         unsafe { self.registry.texts.writer() }
     }
@@ -436,27 +437,26 @@ impl Changing<'_> {
             .find(condition)
     }
 
-    /// Finds the text that is exactly `start..end`.
-    fn exact(&mut self, start: usize, end: usize) -> Option<Text> {
+    /// Finds the first text that has a byte in `start..end`.
+    fn any(&mut self, start: usize, end: usize) -> Option<Text> {
         self.first(start, end, |_| true)
-            .filter(|text| text.is_exactly(start, end))
     }
 
-    /// Stores a text. Replaces one with the same bounds; a text without a table also replaces at
-    /// most two others without a table that lie in it.
+    /// Finds the text that is exactly `start..end`.
+    fn exact(&mut self, start: usize, end: usize) -> Option<Text> {
+        self.any(start, end)
+            .filter(|text| (text.start, text.end) == (start, end))
+    }
+
+    /// Stores a text, in the place of at most two that lie in it.
     ///
     /// # Errors
     ///
     /// `EEXIST` if another text overlaps it; `ENOMEM`. Then nothing has changed.
     fn put(&mut self, text: Text, flags: Flags) -> Result {
-        let range = text.start..=text.last();
         let entry = rcu::Counted::new(text, flags)?;
-        let replaced = self.texts().replace_range::<2>(
-            range.clone(),
-            entry,
-            |old_range, old| old_range == range || (text.is_absent() && old.is_absent()),
-            flags,
-        )?;
+        let range = text.start..text.end;
+        let replaced = self.texts().store_range::<2>(range, entry, flags)?;
 
         for old in replaced.iter().flatten() {
             self.counts.sub(old);

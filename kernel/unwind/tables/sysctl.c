@@ -4,23 +4,14 @@
  */
 #include <linux/init.h>
 #include <linux/sysctl.h>
-#include <linux/unwind_tables.h>
+
+#include "tables.h"
 
 unsigned int unwind_tables_level = UNWIND_TABLES_DISCOVERED;
 
 /* Limit of texts that exec and the program may register. */
-static unsigned int unwind_tables_max = 4096;
+unsigned int unwind_tables_max = 4096;
 static unsigned int unwind_tables_highest_max = UNWIND_TABLE_MAX_COUNT;
-
-unsigned int unwind_tables_most(void)
-{
-	return READ_ONCE(unwind_tables_max);
-}
-
-bool unwind_tables_may_discover(void)
-{
-	return READ_ONCE(unwind_tables_level) >= UNWIND_TABLES_DISCOVERED;
-}
 
 static const struct ctl_table unwind_tables_sysctls[] = {
 	{

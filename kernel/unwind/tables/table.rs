@@ -22,14 +22,14 @@ use crate::text::{
 #[cfg(CONFIG_X86_64)]
 pub(crate) type Machine = crate::parse::Amd64;
 
-/// The format of a table.
+/// The format of a table, with the number by which programs and C know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Format {
     /// SFrame, version 3.
-    SFrame,
+    SFrame = bindings::UNWIND_TABLE_SFRAME as u8,
     /// `.eh_frame`, with an index.
-    EhFrame,
+    EhFrame = bindings::UNWIND_TABLE_EH_FRAME as u8,
 }
 
 impl Format {
@@ -44,14 +44,6 @@ impl Format {
         match self {
             Self::SFrame => cfg!(CONFIG_UNWIND_USER_SFRAME),
             Self::EhFrame => cfg!(CONFIG_UNWIND_USER_EH_FRAME),
-        }
-    }
-
-    /// Returns the number by which programs and C know this format.
-    pub(crate) const fn number(self) -> u32 {
-        match self {
-            Self::SFrame => bindings::UNWIND_TABLE_SFRAME,
-            Self::EhFrame => bindings::UNWIND_TABLE_EH_FRAME,
         }
     }
 

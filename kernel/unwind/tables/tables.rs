@@ -7,18 +7,20 @@
 //! rule holds at an address? The walker, `kernel/unwind/user.c`, applies it.
 //!
 //! - [`parse`] turns bytes into rules, and knows no kernel.
-//! - `user_memory` is the only module that reads user memory, through two C files.
+//! - `user_memory` is the only module that reads user memory, through two C files, and `mappings`
+//!   the only one that looks at mappings.
 //! - `layout` asserts that C and Rust agree on each byte of a rule.
 //! - `table` lists the formats. Another format is a folder of [`parse`], and a variant there.
-//! - `walk` and `last` are the state that the lookups of a stack share.
+//! - `walk` is the state that the lookups of a stack share.
 //! - `text` is a range of text with its tables. `registry` has the texts of an address space, and
 //!   is the only module that knows about locks and lifetimes.
 //! - This file has all functions that C calls.
 //!
-//! C header: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h)
+//! C headers: [`include/linux/unwind_tables.h`](srctree/include/linux/unwind_tables.h) and
+//! `tables.h`
 
-mod last;
 mod layout;
+mod mappings;
 mod parse;
 mod registry;
 mod table;
@@ -37,21 +39,19 @@ mod user_memory_kunit;
 
 use kernel::{
     bindings,
-    error::{
-        from_result,
-        to_result, //
-    },
-    prelude::*,
-    types::ScopeGuard, //
+    error::from_result,
+    prelude::*, //
 };
 
 use crate::{
+    mappings::Mappings,
     parse::{
         Arch,
         Packed,
         Rule, //
     },
     registry::{
+        max_explicit,
         register_at_exec,
         walk_flags,
         Registry, //
@@ -74,10 +74,10 @@ const __LOG_PREFIX: &[u8] = b"unwind_tables\0";
 impl From<parse::Error> for Error {
     fn from(error: parse::Error) -> Self {
         match error {
-            parse::Error::NotFound => ENOENT,
+            parse::Error::NotFound | parse::Error::Absent(_) => ENOENT,
             parse::Error::Unsupported(_) => EOPNOTSUPP,
             parse::Error::Fault => EFAULT,
-            parse::Error::Malformed(_) => EINVAL,
+            parse::Error::Malformed(_) => EBADMSG,
             parse::Error::Budget => E2BIG,
         }
     }
@@ -93,8 +93,8 @@ impl Table {
                 Format::SFrame => 0,
                 Format::EhFrame => self.header(),
             },
-            format: format.number(),
-            origin: self.origin.number(),
+            format: format as u32,
+            origin: self.origin as u32,
             ..text.info()
         };
 
@@ -120,7 +120,7 @@ impl Text {
         bindings::unwind_table_info {
             text_start: self.start,
             text_end: self.end,
-            origin: Origin::Discovery.number(),
+            origin: Origin::Discovery as u32,
             reason: self
                 .absence
                 .map_or(core::ptr::null(), |absence| absence.name().as_char_ptr()),
@@ -129,23 +129,15 @@ impl Text {
     }
 
     /// Writes an info for each table, or one for a text without a table. Returns their number.
-    ///
-    /// # Safety
-    ///
-    /// `infos` must be valid for writing, one for each format.
-    unsafe fn write(&self, infos: *mut bindings::unwind_table_info) -> c_uint {
-        let mut count: c_uint = 0;
+    fn write(&self, infos: &mut [bindings::unwind_table_info; Format::COUNT]) -> c_uint {
         let absent = self.is_absent().then(|| self.info());
         let tables = Format::ALL
-            .iter()
-            .filter_map(|format| Some(self.table(*format)?.info(*format, self)));
+            .into_iter()
+            .filter_map(|format| Some(self.table(format)?.info(format, self)));
 
-        for info in Iterator::chain(tables, absent) {
-            // SAFETY: There is one for each format, and no text has more.
-            unsafe { infos.add(count as usize).write(info) };
-            count = count.wrapping_add(1);
-        }
-        count
+        Iterator::zip(infos.iter_mut(), Iterator::chain(tables, absent))
+            .map(|(to, info)| *to = info)
+            .count() as c_uint
     }
 
     /// Makes a text of what a program registers.
@@ -172,23 +164,12 @@ impl Text {
 
 static_assert!(Format::COUNT == bindings::UNWIND_TABLE_FORMATS as usize);
 
-impl Origin {
-    /// Returns the number by which C knows this origin.
-    fn number(self) -> u32 {
-        match self {
-            Self::Exec => bindings::unwind_table_origin_UNWIND_TABLE_BY_EXEC,
-            Self::Prctl => bindings::unwind_table_origin_UNWIND_TABLE_BY_PRCTL,
-            Self::Discovery => bindings::unwind_table_origin_UNWIND_TABLE_BY_DISCOVERY,
-        }
-    }
-}
-
 impl Format {
     /// Returns the format with a number. Returns `None` if this kernel does not read it.
     fn from_number(number: u32) -> Option<Self> {
         Self::ALL
             .into_iter()
-            .find(|format| format.number() == number && format.is_built_in())
+            .find(|format| *format as u32 == number && format.is_built_in())
     }
 }
 
@@ -204,16 +185,14 @@ pub unsafe extern "C" fn __unwind_tables_register(
 ) -> c_int {
     from_result(|| {
         // SAFETY: `table` is valid, by the requirement of this function.
-        let text = Text::from_program(unsafe { &*table })?;
+        let table = unsafe { &*table };
+        let text = Text::from_program(table)?;
         // SAFETY: The current task is a user of `mm`.
         let registry = unsafe { Registry::get_or_new(mm, GFP_KERNEL_ACCOUNT) }?;
-        // SAFETY: It only looks at what it is given.
-        to_result(unsafe { bindings::unwind_tables_lock_table(table) })?;
-        // SAFETY: It has taken the lock.
-        let _mapped = ScopeGuard::new(|| unsafe { bindings::unwind_tables_unlock_mapped() });
+        let mappings = Mappings::lock()?;
 
-        // SAFETY: It looks at a number.
-        registry.register(text, unsafe { bindings::unwind_tables_most() } as usize)?;
+        mappings.check(table)?;
+        registry.register(text, max_explicit())?;
         Ok(0)
     })
 }
@@ -240,21 +219,20 @@ pub unsafe extern "C" fn __unwind_tables_unregister(
     })
 }
 
-/// Registers the tables of a program that exec has mapped: see `unwind_tables_exec()` in the C
-/// header.
+/// Registers the tables of a program that exec has mapped: see the C header.
 ///
 /// # Safety
 ///
 /// `mm` must be what `current->mm` points to. There must be `len` bytes at `headers`, valid for
 /// reading.
 #[export]
-pub unsafe extern "C" fn __unwind_tables_exec(
+pub unsafe extern "C" fn unwind_tables_exec(
     mm: *mut bindings::mm_struct,
     bias: usize,
     headers: *const c_void,
     len: usize,
 ) {
-    // SAFETY: There are so many bytes.
+    // SAFETY: `headers` has `len` bytes, by the requirement of this function.
     let headers = unsafe { core::slice::from_raw_parts(headers.cast(), len) };
 
     // Profilers can do without: whatever is wrong with the tables, the program starts.
@@ -267,20 +245,19 @@ pub unsafe extern "C" fn __unwind_tables_exec(
 /// # Safety
 ///
 /// `mm` must point to a `struct mm_struct` that keeps its users until this returns; `infos` must be
-/// valid for writing, one for each format.
+/// initialised and valid for writing, one for each format.
 #[export]
-pub unsafe extern "C" fn __unwind_tables_next(
+pub unsafe extern "C" fn unwind_tables_next(
     mm: *mut bindings::mm_struct,
     from: usize,
     infos: *mut bindings::unwind_table_info,
 ) -> c_uint {
-    // SAFETY: `mm` keeps its users.
-    let registry = unsafe { Registry::get(mm) };
+    // SAFETY: `mm` keeps its users, and `infos` is one for each format.
+    let (registry, infos) = unsafe { (Registry::get(mm), &mut *infos.cast()) };
 
     registry
         .and_then(|registry| registry.next(from))
-        // SAFETY: `infos` is one for each format.
-        .map_or(0, |text| unsafe { text.write(infos) })
+        .map_or(0, |text| text.write(infos))
 }
 
 /// Removes what is unmapped: see `unwind_tables_unmap()` in the C header.
@@ -300,8 +277,8 @@ pub unsafe extern "C" fn __unwind_tables_unmap(
     }
 }
 
-/// Finds the rule for an address: see `unwind_tables_ask()` and `unwind_tables_lookup_register()`
-/// in the C header. The rule has the place of `register` instead of that of the frame pointer.
+/// Finds the rule for an address. The rule has the place of `register` instead of that of the frame
+/// pointer.
 ///
 /// Returns a word: see [`Walk::put`]. C may remember it, unless the generation of `walk` is 0 then.
 ///
@@ -330,7 +307,7 @@ pub unsafe extern "C" fn __unwind_tables_find(
     walk.put(found)
 }
 
-/// Writes the rule of a word to `frame`: see `unwind_tables_unpack()` in the C header.
+/// Writes the rule of a word to `frame`.
 ///
 /// # Safety
 ///
@@ -349,10 +326,7 @@ pub unsafe extern "C" fn __unwind_tables_unpack(
     0
 }
 
-/// Makes a registry for an address space that has none: see `unwind_tables_start()` in the C
-/// header.
-///
-/// Returns null if there is no memory.
+/// Makes a registry for an address space that has none. Returns null if there is no memory.
 ///
 /// # Safety
 ///
@@ -383,13 +357,15 @@ pub unsafe extern "C" fn __unwind_tables_dup(
     let _ = unsafe { Registry::duplicate(mm, old) };
 }
 
-/// Frees a registry: see `unwind_tables_exit()` in the C header.
+/// Frees a registry, and its cache: see `unwind_tables_exit()` in the C header.
 ///
 /// # Safety
 ///
 /// `tables` must be what a `struct mm_struct` without users points to, and no longer be used.
 #[export]
 pub unsafe extern "C" fn __unwind_tables_free(tables: *mut bindings::unwind_tables) {
+    // SAFETY: `tables` is valid until it is freed. It has the only pointer to the cache.
+    unsafe { bindings::kvfree((*tables).cache.cast()) };
     // SAFETY: `tables` was published in an address space that has no users any more.
     unsafe { Registry::free(tables) };
 }

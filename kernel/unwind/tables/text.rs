@@ -5,6 +5,7 @@
 use core::ffi::CStr;
 
 use kernel::{
+    bindings,
     prelude::*,
     sync::rcu, //
 };
@@ -21,16 +22,16 @@ use crate::{
     },
 };
 
-/// Who registered a table.
+/// Who registered a table, with the number by which C knows that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Origin {
     /// exec, from a file's program headers.
-    Exec,
+    Exec = bindings::unwind_table_origin_UNWIND_TABLE_BY_EXEC as u8,
     /// The program itself.
-    Prctl,
+    Prctl = bindings::unwind_table_origin_UNWIND_TABLE_BY_PRCTL as u8,
     /// A walk that came there, from what the process has mapped.
-    Discovery,
+    Discovery = bindings::unwind_table_origin_UNWIND_TABLE_BY_DISCOVERY as u8,
 }
 
 /// The state of a table.
@@ -176,17 +177,6 @@ impl Text {
         *format.of_mut(&mut self.tables) = None;
         // INVARIANT: There is a table.
         self.tables.iter().any(Option::is_some).then_some(self)
-    }
-
-    /// Computes the address of the last byte.
-    pub(crate) fn last(&self) -> usize {
-        // Does not wrap: by the invariants `end` is above `start`.
-        self.end.wrapping_sub(1)
-    }
-
-    /// Says whether this text is exactly `start..end`.
-    pub(crate) fn is_exactly(&self, start: usize, end: usize) -> bool {
-        (self.start, self.end) == (start, end)
     }
 
     /// Says whether the text or a table has a byte in `start..end`.

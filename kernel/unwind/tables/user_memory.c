@@ -6,9 +6,9 @@
 #include <linux/instrumented.h>
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
-#include <linux/unwind_tables.h>
 
 #include "bisect.h"
+#include "tables.h"
 
 /* Copy the next bytes, as many as @type has. */
 #define read_next(type)								\

@@ -4,7 +4,7 @@
 
 use core::{
     cell::Cell,
-    marker::PhantomData, //
+    mem::MaybeUninit, //
 };
 
 use kernel::{
@@ -13,7 +13,6 @@ use kernel::{
 };
 
 use crate::{
-    last::Last,
     parse::{
         Error,
         Packed,
@@ -23,21 +22,47 @@ use crate::{
         Format,
         Table, //
     },
-    text::Text,
+    text::{
+        State,
+        Text, //
+    },
     user_memory::UserMemory, //
 };
 
 /// The state that the lookups of a stack share. C has the memory for it.
+pub(crate) struct Walk<'a> {
+    raw: &'a mut bindings::unwind_tables_walk,
+    last: &'a mut Last,
+}
+
+/// The text that a stack's last lookup was in: most of its callers are in it, too.
+///
+/// A walk may sleep between two lookups for as long as another process pleases, and the text may
+/// be removed meanwhile. So this is only good for the registry's generation that it was found in.
 ///
 /// # Invariants
 ///
-/// - `raw` is valid for reading and writing for `'a`, and nothing else uses it meanwhile. All of it
-///   is initialised.
-/// - Its `last` is valid for reading and writing for `'a`, and nothing else uses it meanwhile. It
-///   has a generation of zero, or is what the last lookup left.
-pub(crate) struct Walk<'a> {
-    raw: *mut bindings::unwind_tables_walk,
-    _lifetime: PhantomData<&'a mut bindings::unwind_tables_walk>,
+/// If `generation` is not zero, `text` is initialised.
+#[repr(C)]
+struct Last {
+    /// The registry's generation, from before the text was looked for; 0 if there is no text.
+    generation: u64,
+    text: MaybeUninit<Text>,
+}
+
+// C keeps room for it.
+static_assert!(size_of::<Last>() <= size_of::<bindings::unwind_tables_last>());
+static_assert!(align_of::<Last>() == align_of::<bindings::unwind_tables_last>());
+
+impl Last {
+    /// Returns the text. Returns `None` if no lookup has found one.
+    fn text(&self) -> Option<&Text> {
+        if self.generation == 0 {
+            return None;
+        }
+        // SAFETY: By the type invariants.
+        Some(unsafe { self.text.assume_init_ref() })
+    }
 }
 
 impl Walk<'_> {
@@ -46,21 +71,26 @@ impl Walk<'_> {
     /// # Safety
     ///
     /// `raw` must be initialised and valid for reading and writing while the result exists, and
-    /// nothing else may use it. The same holds for what its `last` points to, which must have a
-    /// generation of zero, or be what the last call left.
+    /// nothing else may use it. So must be what its `last` points to, which must have a generation
+    /// of zero, or be what the last call for this stack has left.
     pub(crate) unsafe fn from_raw(raw: *mut bindings::unwind_tables_walk) -> Self {
-        // INVARIANT: By the requirements of this function.
-        Self {
-            raw,
-            _lifetime: PhantomData,
-        }
+        // SAFETY: By the requirement of this function.
+        let raw = unsafe { &mut *raw };
+        // INVARIANT: Its generation is zero, or `open()` has set all.
+        // SAFETY: By the requirement of this function, and C keeps room for it.
+        let last = unsafe { &mut *raw.last.cast() };
+
+        Self { raw, last }
     }
 
-    /// Returns the text that was found last.
-    pub(crate) fn last(&mut self) -> &mut Last {
-        // SAFETY: By the type invariants, `raw` and its `last` are valid, only used by this, and
-        // `last` is what was left there or has a generation of zero.
-        unsafe { Last::from_raw((*self.raw).last) }
+    /// Returns whether the last text holds address `pc`, and nothing was removed since it was
+    /// found.
+    pub(crate) fn is_at(&self, pc: usize) -> bool {
+        self.last.generation == self.generation()
+            && self
+                .last
+                .text()
+                .is_some_and(|text| text.start <= pc && pc < text.end)
     }
 
     /// Makes `text` the last one, which was looked for in this generation; or, if it has no table,
@@ -70,44 +100,54 @@ impl Walk<'_> {
     ///
     /// [`Error::NotFound`] if it has no table.
     pub(crate) fn open(&mut self, text: &Text) -> Result<(), Error> {
-        let generation = self.generation();
-
         if text.is_absent() {
             self.set_skipped(text.start, text.end, Error::NotFound);
             return Err(Error::NotFound);
         }
-        self.last().set(generation, text);
+        // INVARIANT: It is initialised.
+        self.last.text.write(*text);
+        self.last.generation = self.generation();
         Ok(())
     }
 
     /// Returns the last text's table of `format`, and the user memory from its start on.
     pub(crate) fn table(&mut self, format: Format) -> Option<(&Table, UserMemory<'_>)> {
-        // SAFETY: As in `last`. It is not a part of `raw`, so `memory` uses nothing of it.
-        let last: &Last = unsafe { Last::from_raw((*self.raw).last) };
-        let table = last.table(format)?;
+        let table = self.last.text()?.table(format)?;
 
-        Some((table, self.memory(table.start())))
+        Some((table, memory(self.raw, table.start())))
+    }
+
+    /// Returns the last text, and the generation that it was found in.
+    pub(crate) fn last(&self) -> Option<(&Text, u64)> {
+        Some((self.last.text()?, self.last.generation))
+    }
+
+    /// Sets the state of the last text's table of `format`.
+    pub(crate) fn set_state(&mut self, format: Format, state: State) {
+        if self.last.generation == 0 {
+            return;
+        }
+        // SAFETY: By the type invariants of `Last`.
+        let text = unsafe { self.last.text.assume_init_mut() };
+
+        if let Some(table) = format.of_mut(&mut text.tables) {
+            table.state = state;
+        }
     }
 
     /// Returns the user memory from address `base` on, for as much as this walk may read.
     pub(crate) fn memory(&mut self, base: usize) -> UserMemory<'_> {
-        // SAFETY: By the type invariants, `raw` is valid, and only used by this. These are
-        // different fields.
-        let (budget, missing) = unsafe { (&mut (*self.raw).budget, &mut (*self.raw).missing) };
-
-        UserMemory::new(base, Cell::from_mut(budget), Cell::from_mut(missing))
+        memory(self.raw, base)
     }
 
     /// Returns the generation that C has loaded before the lookup.
     pub(crate) fn generation(&self) -> u64 {
-        // SAFETY: By the type invariants, `raw` is valid for reading.
-        unsafe { (*self.raw).generation }
+        self.raw.generation
     }
 
     /// Keeps C from remembering this lookup: the next one for the address may have another result.
     pub(crate) fn forget(&mut self) {
-        // SAFETY: By the type invariants, `raw` is valid, and only used by this.
-        unsafe { (*self.raw).generation = 0 };
+        self.raw.generation = 0;
     }
 
     /// Packs the result of a lookup into a word for C: the rule; or that the rule is in the walk's
@@ -128,38 +168,39 @@ impl Walk<'_> {
     /// Writes a rule to the walk's frame. Returns the word that says so.
     #[cold]
     fn put_large(&mut self, rule: Rule) -> u64 {
-        // SAFETY: By the type invariants, `raw` is valid, and only used by this. A rule is laid out
-        // as a frame: see `layout`.
-        unsafe { (&raw mut (*self.raw).frame).cast::<Rule>().write(rule) };
+        // SAFETY: A rule is laid out as a frame: see `layout`.
+        unsafe { (&raw mut self.raw.frame).cast::<Rule>().write(rule) };
         bindings::UNWIND_TABLES_RULE_LARGE.into()
     }
 
     /// Makes the walk skip `start..end`: C returns `error` for an address there, and does not ask.
     pub(crate) fn set_skipped(&mut self, start: usize, end: usize, error: Error) {
-        let skipped = bindings::unwind_tables_skipped {
+        self.raw.skipped = bindings::unwind_tables_skipped {
             start,
             size: end.saturating_sub(start),
             error: kernel::error::Error::from(error).to_errno(),
         };
-
-        // SAFETY: By the type invariants, `raw` is valid, and only used by this.
-        unsafe { (*self.raw).skipped = skipped };
     }
 
     /// Takes one of the discoveries that this stack may make, once for all tries of a lookup.
     /// Returns whether one was left.
     pub(crate) fn begin_discovery(&mut self) -> bool {
-        // SAFETY: By the type invariants, `raw` is valid, and only used by this.
-        let (left, discovers) =
-            unsafe { (&mut (*self.raw).discoveries, &mut (*self.raw).discovers) };
-
-        if !*discovers {
-            let Some(rest) = left.checked_sub(1) else {
+        if !self.raw.discovers {
+            let Some(rest) = self.raw.discoveries.checked_sub(1) else {
                 return false;
             };
-            *left = rest;
-            *discovers = true;
+            self.raw.discoveries = rest;
+            self.raw.discovers = true;
         }
         true
     }
+}
+
+/// Returns the user memory from address `base` on, for as much as a walk may read.
+fn memory(raw: &mut bindings::unwind_tables_walk, base: usize) -> UserMemory<'_> {
+    UserMemory::new(
+        base,
+        Cell::from_mut(&mut raw.budget),
+        Cell::from_mut(&mut raw.missing),
+    )
 }

@@ -3,10 +3,10 @@
 //! What the tool knows about architectures beyond what the kernel's parser does.
 
 use crate::parse::Register;
-use crate::parse::{AArch64, Amd64, eh_frame, sframe};
+use crate::parse::{self, AArch64, Amd64};
 
 /// An architecture, as the tool needs it.
-pub trait Arch: sframe::Abi + eh_frame::Abi {
+pub trait Arch: parse::Arch {
     /// What people call it.
     const NAME: &'static str;
     /// Its number in ELF files.

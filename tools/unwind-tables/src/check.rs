@@ -234,7 +234,7 @@ fn refusal(format: Format, error: Error, of_what: &str) -> Problem {
         Error::Malformed(malformed) => ("malformed", Some(malformed.offset)),
         Error::Fault => ("fault", None),
         Error::Budget => ("budget", None),
-        Error::NotFound => ("missing", None),
+        Error::NotFound | Error::Absent(_) => ("missing", None),
         Error::Unsupported(_) => ("unsupported", None),
     };
 

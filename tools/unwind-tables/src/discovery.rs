@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::arch::Arch;
 use crate::elf::{Elf, Segment};
+use crate::parse::Error;
 use crate::parse::elf::{self, Headers, Object, Target};
 use crate::table::Bytes;
 
@@ -71,15 +72,15 @@ fn object<A: Arch>(elf: &Elf<'_>, len: u64, offset: u64) -> Result<Object, Absen
 
     Headers::read(&reader, len, &target)
         .and_then(|headers| {
-            if headers.end() > len && !is_mapped(elf, headers.place()..headers.end()) {
+            if headers.end() > len && !is_mapped(elf, headers.place..headers.end()) {
                 return Err(elf::Absence::Headers.into());
             }
-            headers.object(&reader, headers.place(), offset, &target)
+            headers.object(&reader, headers.place, offset, &target)
         })
         .map_err(|error| match error {
-            elf::Error::Absent(absence) => Absence::Elf(absence),
+            Error::Absent(absence) => Absence::Elf(absence),
             // The file is shorter than it says. Reading it has no limit here.
-            elf::Error::Fault | elf::Error::Budget => Absence::Elf(elf::Absence::Headers),
+            _ => Absence::Elf(elf::Absence::Headers),
         })
 }
 

@@ -21,7 +21,8 @@ mod frames;
 #[cfg(test)]
 mod hostile;
 mod human;
-// The kernel's own parser, as it stands.
+// The kernel's own parser, as it stands. What only the kernel needs is not used here.
+#[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 #[path = "../../../kernel/unwind/tables/parse/mod.rs"]
 mod parse;

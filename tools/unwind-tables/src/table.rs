@@ -152,14 +152,7 @@ impl<'a, A: Arch> Table<'a, A> {
     }
 
     fn function(&self, nth: u32) -> Result<Function, Error> {
-        let entry = self.header.entry(nth);
-
-        Function::parse(
-            &self.header,
-            self.base,
-            entry,
-            &self.bytes.read_array(entry)?,
-        )
+        self.header.function(&self.bytes, self.base, nth)
     }
 
     /// How many bytes the table has, by its header.

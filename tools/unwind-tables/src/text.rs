@@ -82,6 +82,7 @@ pub fn error(error: Error) -> String {
         }
         Error::Unsupported(cause) => format!("not supported: {}", cause.text()),
         Error::Budget => "a lookup costs too much".into(),
+        Error::Absent(absence) => absence.text().into(),
     }
 }
 

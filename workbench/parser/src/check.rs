@@ -6,9 +6,9 @@
 use crate::listing;
 use crate::memory::{Memory, Recorder};
 use crate::model;
-use crate::parse::elf::{Object, Segment, Target};
+use crate::parse::elf::{Absence, Headers, Object, Segment, Target};
 use crate::parse::{
-    Arch, Error, Malformed, Register, Rule, Unsupported, Value, eh_frame, elf, sframe,
+    Arch, Error, Malformed, Reader, Register, Rule, Unsupported, Value, eh_frame, sframe,
 };
 
 /// The largest cost of a lookup in SFrame: the search, 8 entries of functions that share a start,
@@ -27,7 +27,7 @@ pub(crate) struct Lookup<T, E> {
 
 /// Looks `pc` up in the SFrame table `memory` at address `base`, for at most `units`. They limit the
 /// number of reads; `memory` checks their places.
-pub(crate) fn sframe<A: sframe::Abi>(
+pub(crate) fn sframe<A: Arch>(
     memory: &Memory<'_>,
     base: u64,
     pc: u64,
@@ -43,7 +43,7 @@ pub(crate) fn sframe<A: sframe::Abi>(
         header.rule(memory, base, pc)
     });
 
-    let lookup = lookup::<A>(result, memory, units, header_reads, A::FIXED_RA == 0);
+    let lookup = lookup::<A>(result, memory, units, header_reads);
     if lookup.result != Err(Error::Budget) {
         assert!(lookup.spent <= SFRAME, "{} units for one lookup", lookup.spent);
     }
@@ -52,7 +52,7 @@ pub(crate) fn sframe<A: sframe::Abi>(
 
 /// Looks `pc` up in the table `memory`, whose `.eh_frame_hdr` is at `place`, for at most `units`. The
 /// rule has register `tracked` in place of the frame pointer.
-pub(crate) fn eh_frame<A: eh_frame::Abi>(
+pub(crate) fn eh_frame<A: Arch>(
     memory: &Memory<'_>,
     place: u32,
     base: u64,
@@ -67,7 +67,7 @@ pub(crate) fn eh_frame<A: eh_frame::Abi>(
     assert!(header_reads <= 2, "a header in {header_reads} pieces");
     memory.allow(units);
     let result = header.and_then(|header| header.rule(memory, base, pc, tracked));
-    lookup::<A>(result, memory, units, header_reads, A::LINK_REGISTER)
+    lookup::<A>(result, memory, units, header_reads)
 }
 
 /// Checks a result: its cost, faults, rules and errors.
@@ -76,7 +76,6 @@ fn lookup<A: Arch>(
     memory: &Memory<'_>,
     units: u32,
     header_reads: u32,
-    in_register: bool,
 ) -> Lookup<Rule, Error> {
     let spent = units - memory.left();
     let reads = memory.reads() - header_reads;
@@ -85,13 +84,29 @@ fn lookup<A: Arch>(
     assert!(reads <= spent / 32, "{reads} reads for {spent} units");
     assert_eq!(result == Err(Error::Fault), memory.faulted());
     match result {
-        Ok(found) => rule::<A>(found, in_register),
+        Ok(found) => rule::<A>(found),
         Err(Error::Malformed(error)) => malformed(error, memory.len()),
         Err(Error::Unsupported(cause)) => assert!(Unsupported::ALL.contains(&cause)),
         Err(Error::Budget) => assert_eq!(memory.left(), 0, "the units were not used up"),
         Err(Error::NotFound | Error::Fault) => {}
+        Err(Error::Absent(absence)) => panic!("{absence:?} in a table"),
     }
     Lookup { result, spent, reads }
+}
+
+/// Searches a file of which `len` bytes are mapped for byte `offset`.
+pub(crate) fn search(
+    reader: &impl Reader,
+    len: u64,
+    offset: u64,
+    target: &Target,
+) -> Result<Object, Error> {
+    let headers = Headers::read(reader, len, target)?;
+
+    if headers.end() > len {
+        return Err(Absence::Headers.into());
+    }
+    headers.object(reader, headers.place, offset, target)
 }
 
 /// Searches the file `memory`, of which `len` bytes are mapped, for byte `offset`.
@@ -103,30 +118,30 @@ pub(crate) fn object(
     offset: u64,
     target: &Target,
     units: u32,
-) -> Lookup<Object, elf::Error> {
+) -> Lookup<Object, Error> {
     let recorder = Recorder::new(memory, len);
     memory.allow(units);
-    let result = elf::object(&recorder, len, offset, target);
+    let result = search(&recorder, len, offset, target);
     let (reads, spent) = (memory.reads(), units - memory.left());
 
-    assert!(reads <= 1 + 32, "{reads} reads");
+    assert!(reads <= 1 + 128, "{reads} reads");
     assert!(spent <= 64 + 128 * 56, "{spent} units");
-    if result == Err(elf::Error::Budget) {
+    if result == Err(Error::Budget) {
         assert_eq!(memory.left(), 0, "the units were not used up");
     }
-    assert_eq!(result == Err(elf::Error::Fault), memory.faulted());
+    assert_eq!(result == Err(Error::Fault), memory.faulted());
     match &result {
         Ok(object) => check_object(object, offset, target),
-        Err(elf::Error::Absent(absence)) => {
+        Err(Error::Absent(absence)) => {
             assert!(!absence.name().is_empty());
             assert!(!absence.text().is_empty());
         }
-        Err(elf::Error::Fault | elf::Error::Budget) => {}
+        Err(error) => assert!(matches!(error, Error::Fault | Error::Budget), "{error:?}"),
     }
-    if !matches!(result, Err(elf::Error::Fault | elf::Error::Budget)) {
+    if !matches!(result, Err(Error::Fault | Error::Budget)) {
         // The model sees the bytes of all reads, so it knows the answer even if the bytes change.
         let expected = model::object(&recorder.reads.borrow(), len, offset, target);
-        assert_eq!(result, expected.map_err(elf::Error::Absent), "{offset:#x}");
+        assert_eq!(result, expected.map_err(Error::Absent), "{offset:#x}");
     }
     Lookup { result, spent, reads }
 }
@@ -156,9 +171,7 @@ fn malformed(error: Malformed, len: u64) {
 }
 
 /// Checks the invariants of a rule.
-///
-/// On some architectures a call leaves the return address (RA) `in_register`.
-pub(crate) fn rule<A: Arch>(rule: Rule, in_register: bool) {
+pub(crate) fn rule<A: Arch>(rule: Rule) {
     let (cfa, ra, fp) = (rule.cfa(), rule.ra(), rule.fp());
 
     for value in [cfa, ra, fp] {
@@ -174,7 +187,8 @@ pub(crate) fn rule<A: Arch>(rule: Rule, in_register: bool) {
                 .with_signed_ra(rule.signed_ra());
             assert_eq!(again, rule);
             assert!(!rule.is_outermost());
-            assert!(ra != Value::Unchanged || in_register);
+            // A call may leave the return address in a register.
+            assert!(ra != Value::Unchanged || A::FIXED_RA == 0);
             assert!(rule.cfa_above() == 0 || matches!(cfa, Value::AtRegister(..)));
         }
         None => {

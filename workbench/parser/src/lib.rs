@@ -8,7 +8,8 @@
 
 #![deny(unsafe_code)]
 
-// The kernel's files have the kernel's format.
+// The kernel's files have the kernel's format. What only the kernel needs is not used here.
+#[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 #[path = "../../../kernel/unwind/tables/parse/mod.rs"]
 mod parse;

@@ -3,8 +3,8 @@
 //! All functions and rows of an SFrame table, one after the other.
 
 use crate::check;
-use crate::parse::sframe::{self, Abi, Header, Rows};
-use crate::parse::{Error, Key, Reader, Rule};
+use crate::parse::sframe::{self, Header, Rows};
+use crate::parse::{Arch, Error, Key, Reader, Rule};
 
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,21 +29,20 @@ pub(crate) struct Row {
 }
 
 /// The length of a table, by its header.
-pub(crate) fn table_len<A: Abi>(header: &Header<A>) -> u64 {
+pub(crate) fn table_len<A: Arch>(header: &Header<A>) -> u64 {
     let index_len = u64::from(header.functions) * sframe::Function::ENTRY_SIZE as u64;
 
     (header.index + index_len).max(header.rows + u64::from(header.rows_len))
 }
 
 /// Reads one function and all its rows.
-pub(crate) fn function<A: Abi>(
+pub(crate) fn function<A: Arch>(
     header: &Header<A>,
     reader: &impl Reader,
     base: u64,
     nth: u32,
 ) -> Result<Function, Error> {
-    let entry = header.entry(nth);
-    let function = sframe::Function::parse(header, base, entry, &reader.read_array(entry)?)?;
+    let function = header.function(reader, base, nth)?;
     let mut rows = Rows::new(header, &function, reader);
     rows.open()?;
     let attribute = rows.attribute;
@@ -52,7 +51,7 @@ pub(crate) fn function<A: Abi>(
     while rows.left > 0 {
         let row = rows.step()?;
         let rule = rows.rule(&row)?;
-        check::rule::<A>(rule, A::FIXED_RA == 0);
+        check::rule::<A>(rule);
         listed.push(Row { start: row.start, rule });
     }
     assert_eq!(listed.len(), usize::from(attribute.rows));
@@ -68,7 +67,7 @@ pub(crate) fn function<A: Abi>(
 }
 
 /// Reads all functions.
-pub(crate) fn functions<A: Abi>(
+pub(crate) fn functions<A: Arch>(
     header: &Header<A>,
     reader: &impl Reader,
     base: u64,

@@ -121,14 +121,11 @@ pub(crate) fn object(
     let mut entries = Vec::new();
     for (place, bytes) in rest {
         assert_eq!(u128::from(*place), next);
-        assert!(!bytes.is_empty() && bytes.len() <= 4 * entry_size);
-        assert!(bytes.len() % entry_size == 0);
-        next += bytes.len() as u128;
-        entries.extend(bytes.chunks(entry_size).map(Entry::new));
+        assert_eq!(bytes.len(), entry_size);
+        next += entry_size as u128;
+        entries.push(Entry::new(bytes));
     }
-    let count = number(header, 56, 2) as usize;
-    assert_eq!(entries.len(), count);
-    assert_eq!(rest.len(), count.div_ceil(4));
+    assert_eq!(entries.len() as u128, number(header, 56, 2));
 
     let (page, offset) = (u128::from(target.page_size), u128::from(offset));
     let texts: Vec<&Entry> = entries.iter().filter(|entry| entry.is_text(page)).collect();

@@ -98,6 +98,7 @@ fn text(error: Error) -> &'static str {
         Error::Malformed(Malformed { reason, .. }) => reason.text(),
         Error::Unsupported(cause) => cause.text(),
         Error::Budget => "too much work",
+        Error::Absent(absence) => absence.text(),
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The registers of architectures: "DWARF Register Number Mapping" of the psABIs.
+//! What differs between architectures: "DWARF Register Number Mapping" of the psABIs, and
+//! "ABI/arch-specific Definition" of SFrame's specification.
 
 use super::Register;
 
@@ -10,10 +11,29 @@ pub(crate) trait Arch {
     const SP: u32;
     /// DWARF number of the frame pointer.
     const FP: u32;
+    /// DWARF number of the return address.
+    const RA: u32;
     /// Number of registers.
     const REGISTERS: u8;
     /// Whether return addresses can be signed.
     const SIGNED_RA: bool;
+    /// Offset from the CFA at which calls store the return address; 0 if they leave it in a
+    /// register.
+    const FIXED_RA: i8;
+    /// SFrame: the identifier in the header, `sfh_abi_arch`.
+    const SFRAME_ID: u8;
+    /// SFrame: the numbers of data words that a row of a default function can have, as a set of
+    /// bits.
+    const SFRAME_WORDS: u16;
+    /// The offsets from the stack pointer, in a restorer, at which the kernel has saved the stack
+    /// pointer, the address and the frame pointer.
+    const SIGNAL_FRAME: Option<[i32; 3]>;
+
+    /// Returns the CFA's distance from the stack pointer at address `pc` of a procedure linkage
+    /// table. Returns `None` if these are not the bytes of the expression for that.
+    fn linkage_cfa(_: &[u8], _pc: u64) -> Option<i32> {
+        None
+    }
 
     /// Returns the register with a DWARF number.
     fn register(number: u32) -> Option<Register> {
@@ -36,17 +56,45 @@ pub(crate) enum Amd64 {}
 impl Arch for Amd64 {
     const SP: u32 = 7;
     const FP: u32 = 6;
+    const RA: u32 = 16;
     const REGISTERS: u8 = 16;
     const SIGNED_RA: bool = false;
+    const FIXED_RA: i8 = -8;
+    const SFRAME_ID: u8 = 3;
+    const SFRAME_WORDS: u16 = 1 << 1 | 1 << 2;
+    // `struct rt_sigframe` begins with a return address, which is gone, and then has `struct
+    // ucontext`.
+    const SIGNAL_FRAME: Option<[i32; 3]> = Some([160, 168, 120]);
+
+    /// An entry has 16 bytes, and one instruction in it pushes a word: rsp + 8 before, and
+    /// ((rip & 15) >= n) << 3 more behind it.
+    fn linkage_cfa(bytes: &[u8], pc: u64) -> Option<i32> {
+        // breg7 8, breg16 0, lit15, and, lit n, ge, lit3, shl, plus.
+        let [0x77, 8, 0x80, 0, 0x3f, 0x1a, literal @ 0x30..=0x3f, 0x2a, 0x33, 0x24, 0x22] = *bytes
+        else {
+            return None;
+        };
+        let pushed = pc & 15 >= u64::from(literal & 15);
+
+        Some(if pushed { 16 } else { 8 })
+    }
 }
 
 /// AArch64, little-endian.
+#[allow(dead_code, reason = "tests and tools read tables of it")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AArch64 {}
 
 impl Arch for AArch64 {
     const SP: u32 = 31;
     const FP: u32 = 29;
+    const RA: u32 = 30;
     const REGISTERS: u8 = 32;
     const SIGNED_RA: bool = true;
+    const FIXED_RA: i8 = 0;
+    const SFRAME_ID: u8 = 2;
+    // The specification has rows of one word and of three. GNU as also writes two, for functions
+    // that save the return address and not the frame pointer: `str x30, [sp, #-16]!`.
+    const SFRAME_WORDS: u16 = 1 << 1 | 1 << 2 | 1 << 3;
+    const SIGNAL_FRAME: Option<[i32; 3]> = None;
 }

@@ -4,7 +4,9 @@
 
 use super::{
     error::Reason,
-    Error, //
+    reader::field,
+    Error,
+    Reader, //
 };
 
 /// A sorted array of offsets in a table.
@@ -58,6 +60,35 @@ impl Array {
 
         // Wraps only if the array does: the product is below 2^36.
         self.place.wrapping_add(u64::from(nth).wrapping_mul(size))
+    }
+
+    /// Reads element `nth`, which the array must have.
+    pub(super) fn read<R: Reader>(&self, reader: &R, nth: u32) -> Result<Element, Error> {
+        let place = self.element(nth);
+        let (offset, rest) = if self.wide {
+            let bytes: [u8; 16] = reader.read_array(place)?;
+
+            (
+                u64::from_le_bytes(field(&bytes, 0)),
+                u64::from_le_bytes(field(&bytes, 8)),
+            )
+        } else {
+            let [a, b, c, d, rest @ ..]: [u8; 8] = reader.read_array(place)?;
+            let offset = u32::from_le_bytes([a, b, c, d]) as i32;
+
+            (offset as u64, u32::from_le_bytes(rest).into())
+        };
+        let distance = if self.relative {
+            place.wrapping_sub(self.place)
+        } else {
+            0
+        };
+
+        Ok(Element {
+            start: self.origin.wrapping_add(distance).wrapping_add(offset),
+            rest,
+            nth,
+        })
     }
 
     /// Converts what C returns from a search, with the element that it leaves.

@@ -1,16 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Why a lookup yields no rule.
+//! Why there is no rule, or no table.
 
 use core::ffi::CStr;
 
 use super::{
-    codes::codes,
     eh_frame,
+    elf,
     sframe, //
 };
 
-/// Why a lookup yields no rule.
+/// Defines an enumeration of which each value has a name and a text.
+///
+/// User space sees the names: a name never gets another meaning.
+macro_rules! codes {
+    (
+        $(#[doc = $about:literal])+
+        pub(crate) enum $Codes:ident;
+
+        $($(#[doc = $doc:literal])+ $value:ident = $name:literal: $text:literal,)+
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $Codes {
+            $($(#[doc = $doc])+ $value,)+
+        }
+
+        impl $Codes {
+            /// All values.
+            #[allow(dead_code, reason = "tests go through them")]
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$value,)+];
+
+            /// Returns the name, for programs to read.
+            #[allow(dead_code, reason = "the kernel does not show them all")]
+            pub(crate) fn name(self) -> &'static core::ffi::CStr {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+
+            /// Describes the value, for people to read.
+            #[allow(dead_code, reason = "tools show it")]
+            pub(crate) fn text(self) -> &'static str {
+                match self {
+                    $(Self::$value => $text,)+
+                }
+            }
+        }
+    };
+}
+
+pub(super) use codes;
+
+/// Why there is no rule, or no table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Error {
     /// The table says nothing about this address.
@@ -24,6 +66,9 @@ pub(crate) enum Error {
     Unsupported(Unsupported),
     /// The budget of the reader is used up.
     Budget,
+    /// The headers of a file show that it has no table for a byte of it. No lookup in a table
+    /// returns this.
+    Absent(elf::Absence),
 }
 
 codes! {
@@ -109,6 +154,12 @@ impl Reason {
             Self::SFrame(reason) => reason.text(),
             Self::EhFrame(reason) => reason.text(),
         }
+    }
+}
+
+impl From<elf::Absence> for Error {
+    fn from(absence: elf::Absence) -> Self {
+        Self::Absent(absence)
     }
 }
 

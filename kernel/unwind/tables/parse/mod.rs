@@ -13,12 +13,14 @@
 //! [`elf`] finds the tables of a file by its headers.
 
 #![forbid(unsafe_code)]
-// The kernel needs one architecture. Tests and tools need all of them, and whole tables.
-#![allow(dead_code, unused_imports)]
 
 mod arch;
 mod array;
-mod codes;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "a kernel may be built without CONFIG_UNWIND_USER_EH_FRAME"
+)]
 pub(crate) mod eh_frame;
 pub(crate) mod elf;
 mod error;
@@ -28,7 +30,6 @@ mod rule;
 pub(crate) mod sframe;
 
 pub(crate) use arch::{
-    AArch64,
     Amd64,
     Arch, //
 };
@@ -38,9 +39,7 @@ pub(crate) use array::{
 };
 pub(crate) use error::{
     Error,
-    Malformed,
-    Reason,
-    Unsupported, //
+    Malformed, //
 };
 pub(crate) use packed::Packed;
 pub(crate) use reader::{
@@ -49,8 +48,17 @@ pub(crate) use reader::{
     Reader, //
 };
 pub(crate) use rule::{
-    Key,
     Register,
     Rule,
     Value, //
+};
+
+#[allow(unused_imports, reason = "tests and tools use them")]
+pub(crate) use {
+    arch::AArch64,
+    error::{
+        Reason,
+        Unsupported, //
+    },
+    rule::Key, //
 };

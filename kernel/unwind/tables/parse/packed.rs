@@ -2,15 +2,13 @@
 
 //! A rule in a word, as the kernel remembers it.
 
-use core::num::NonZero;
-
 use super::{
     Register,
     Rule,
     Value, //
 };
 
-/// A rule in a word, or the word that there is none.
+/// A rule in a word, or the word that no table has one.
 ///
 /// Most rules are usual, and C applies them, too. From the least significant bit, a usual rule has:
 /// [`Packed::USUAL`]; [`Packed::FROM_FP`]; the place of the saved frame pointer, in words from
@@ -27,10 +25,10 @@ use super::{
 ///
 /// # Invariants
 ///
-/// It has one of the bits [`Packed::USUAL`] and [`Packed::OTHER`], so it is not zero.
+/// It has one of the bits [`Packed::USUAL`] and [`Packed::OTHER`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Packed(NonZero<u64>);
+pub(crate) struct Packed(u64);
 
 impl Packed {
     /// The bit of a usual rule.
@@ -51,6 +49,8 @@ impl Packed {
     /// In any other rule: there is no caller.
     pub(crate) const OUTERMOST: u64 = (Rule::outermost().flags() as u64) << Self::FLAGS;
 
+    const BY_SP: u8 = Value::Register(Register::Sp, 0).source();
+    const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
     const WORD: u32 = 8;
     const FLAGS: u32 = 2;
     const SOURCE: u32 = 8;
@@ -59,69 +59,63 @@ impl Packed {
     /// In any other rule, instead of the offset of the frame pointer: it is unknown.
     const LOST: i16 = i16::MIN;
     /// The word of an address for which no table has a rule.
-    pub(crate) const NOTHING: Self = Self::other(0);
+    // INVARIANT: It has the bit.
+    pub(crate) const NOTHING: Self = Self(Self::OTHER);
 
     /// Packs a rule. Returns `None` if it does not fit.
     #[inline(always)]
     pub(crate) fn new(rule: &Rule) -> Option<Self> {
-        const UNCHANGED: u8 = Value::Unchanged.source();
-        const AT_CFA: u8 = Value::AtCfa(0).source();
-        const UNKNOWN: u8 = Value::Unknown.source();
-        const BY_SP: u8 = Value::Register(Register::Sp, 0).source();
-        const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
-        let ([cfa_offset, ra_offset, fp_offset], [cfa, ra, fp, flags]) = rule.parts();
-        let saved = (fp != UNCHANGED).then_some(fp_offset);
-        let short = match fp {
-            UNKNOWN => Self::LOST,
-            _ => i16::try_from(fp_offset).ok()?,
+        let flags = rule.flags();
+        let short = match rule.fp_from {
+            Value::UNKNOWN => Self::LOST,
+            _ => i16::try_from(rule.fp_offset).ok()?,
         };
         let (cfa_offset, ra_offset) = match flags & Rule::CFA_ABOVE {
-            0 => (cfa_offset as u32, ra_offset),
-            _ => (Self::both(cfa_offset, ra_offset)?, Rule::RA),
+            0 => (rule.cfa_offset as u32, rule.ra_offset),
+            _ => (Self::both(rule.cfa_offset, rule.ra_offset)?, Rule::RA),
         };
+        let ra_fits = rule.ra_from == Value::AT_CFA && ra_offset == Rule::RA;
 
         // A rule without registers; or the return address is just below the CFA, and the frame
         // pointer is at an offset from the CFA, unchanged or unknown.
-        let fits = match (cfa, fp) {
-            (UNCHANGED, _) => true,
-            (_, UNCHANGED | UNKNOWN) => ra == AT_CFA && ra_offset == Rule::RA,
-            (_, AT_CFA) => {
-                ra == AT_CFA && ra_offset == Rule::RA && short != 0 && short != Self::LOST
-            }
+        let fits = match (rule.cfa_from, rule.fp_from) {
+            (Value::UNCHANGED, _) => true,
+            (_, Value::UNCHANGED | Value::UNKNOWN) => ra_fits,
+            (_, Value::AT_CFA) => ra_fits && short != 0 && short != Self::LOST,
             _ => false,
         };
         if !fits {
             return None;
         }
-        let usual = match cfa {
-            BY_SP | BY_FP if flags == 0 && fp != UNKNOWN => {
-                Self::usual(cfa == BY_SP, cfa_offset as i32, saved)
+        let usual = match rule.cfa_from {
+            Self::BY_SP | Self::BY_FP if flags == 0 && rule.fp_from != Value::UNKNOWN => {
+                Self::usual(rule)
             }
             _ => None,
         };
 
-        usual.or(Some(Self::other(
-            u64::from(flags) << Self::FLAGS
-                | u64::from(cfa) << Self::SOURCE
+        // INVARIANT: It has the bit.
+        usual.or(Some(Self(
+            Self::OTHER
+                | u64::from(flags) << Self::FLAGS
+                | u64::from(rule.cfa_from) << Self::SOURCE
                 | u64::from(short as u16) << Self::OTHER_FP
                 | u64::from(cfa_offset) << Self::OTHER_CFA,
         )))
     }
 
-    /// Packs a usual rule: the CFA at an offset from the stack pointer or the frame pointer, and
-    /// the offset of the saved frame pointer, if it was saved. Returns `None` if an offset does not
-    /// fit.
+    /// Packs a usual rule. Returns `None` if an offset does not fit.
     #[inline(always)]
-    fn usual(from_sp: bool, cfa_offset: i32, fp_offset: Option<i32>) -> Option<Self> {
+    fn usual(rule: &Rule) -> Option<Self> {
         /// Says whether a number of bytes is a number of words of at most `bits` bits.
         const fn is_words(bytes: u32, bits: u32) -> bool {
             bytes & !(((1 << bits) - 1) * Packed::WORD) == 0
         }
 
-        let cfa = cfa_offset as u32;
-        let fp = match fp_offset {
-            None => 0,
-            Some(offset) => match offset.wrapping_add(Self::NEAR.into()) as u32 {
+        let cfa = rule.cfa_offset as u32;
+        let fp = match rule.fp_from {
+            Value::UNCHANGED => 0,
+            _ => match rule.fp_offset.wrapping_add(Self::NEAR.into()) as u32 {
                 0 => return None,
                 place => place,
             },
@@ -131,11 +125,15 @@ impl Packed {
         }
 
         // Both count bytes, so they are shifted by less than words would be.
-        let from_fp = if from_sp { 0 } else { Self::FROM_FP };
+        let from_fp = if rule.cfa_from == Self::BY_FP {
+            Self::FROM_FP
+        } else {
+            0
+        };
         let fp = u64::from(fp >> (Self::WORD.ilog2() - Self::FP));
         let cfa = u64::from(cfa) << (Self::CFA - Self::WORD.ilog2());
         // INVARIANT: It has the bit.
-        NonZero::new(Self::USUAL | from_fp | fp | cfa).map(Self)
+        Some(Self(Self::USUAL | from_fp | fp | cfa))
     }
 
     /// Packs the two offsets of a rule with [`Rule::CFA_ABOVE`]. Returns `None` if one does not
@@ -147,28 +145,15 @@ impl Packed {
         Some(u32::from_le_bytes([a, b, c, d]))
     }
 
-    /// Makes a word of these bits and [`Packed::OTHER`].
-    #[inline(always)]
-    const fn other(bits: u64) -> Self {
-        match NonZero::new(Self::OTHER | bits) {
-            // INVARIANT: It has the bit.
-            Some(word) => Self(word),
-            // INVARIANT: There is none, since it has. This one is a usual rule.
-            None => Self(NonZero::<u64>::MIN),
-        }
-    }
-
     /// Returns the word, for C.
     pub(crate) const fn word(self) -> u64 {
-        self.0.get()
+        self.0
     }
 
     /// Takes a word from C. Returns `None` if it is not one of these.
     pub(crate) fn from_word(word: u64) -> Option<Self> {
         // INVARIANT: It has one of the bits.
-        NonZero::new(word)
-            .filter(|word| word.get() & (Self::USUAL | Self::OTHER) != 0)
-            .map(Self)
+        (word & (Self::USUAL | Self::OTHER) != 0).then_some(Self(word))
     }
 
     /// Unpacks the rule. Returns `None` if the word says that no table has one.

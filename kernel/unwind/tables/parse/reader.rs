@@ -52,10 +52,10 @@ pub(crate) fn bisect_price(count: u32) -> u32 {
         .wrapping_mul(STEP)
 }
 
-/// Takes the first `N` bytes off `bytes`.
-pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (first, rest) = bytes.split_first_chunk()?;
+/// Returns the `N` bytes at byte `at` of `bytes`, or zeros if there are not so many.
+#[inline]
+pub(super) fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let field = bytes.get(at..).and_then(<[u8]>::first_chunk);
 
-    *bytes = rest;
-    Some(*first)
+    field.copied().unwrap_or([0; N])
 }

@@ -13,24 +13,23 @@ use core::mem::offset_of;
 ///
 /// # Invariants
 ///
-/// - An offset whose source is [`Source::UNCHANGED`] or [`Source::UNKNOWN`] is zero.
-/// - The CFA's source is [`Source::UNCHANGED`] if and only if the flags have [`Rule::OUTERMOST`] or
+/// - An offset whose source is [`Value::UNCHANGED`] or [`Value::UNKNOWN`] is zero.
+/// - The CFA's source is [`Value::UNCHANGED`] if and only if the flags have [`Rule::OUTERMOST`] or
 ///   [`Rule::NO_ROWS`], else a register or what one points to.
 /// - If the flags have [`Rule::CFA_ABOVE`], the CFA's source is what a register points to, and that
-///   of the return address is [`Source::AT_CFA`].
+///   of the return address is [`Value::AT_CFA`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Rule {
-    cfa_offset: i32,
-    ra_offset: i32,
-    fp_offset: i32,
-    /// The [`Source`]s of the CFA, the return address and the frame pointer, and the flags: four
-    /// bytes, in one word because a lookup writes one sooner than four.
-    sources: u32,
+    pub(super) cfa_offset: i32,
+    pub(super) ra_offset: i32,
+    pub(super) fp_offset: i32,
+    /// Sources: see [`Value::source`].
+    pub(super) cfa_from: u8,
+    pub(super) ra_from: u8,
+    pub(super) fp_from: u8,
+    flags: u8,
 }
-
-// A rule is passed by value and kept by the thousand.
-const _: () = assert!(size_of::<Rule>() == 16);
 
 impl Rule {
     /// The offsets of the fields, as C expects them.
@@ -38,21 +37,8 @@ impl Rule {
         offset_of!(Self, cfa_offset),
         offset_of!(Self, ra_offset),
         offset_of!(Self, fp_offset),
-        offset_of!(Self, sources),
+        offset_of!(Self, cfa_from),
     ];
-}
-
-/// The place of a value, without its offset: 0, 1 or 2, or one of the bits with a register's code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(transparent)]
-struct Source(u8);
-
-impl Source {
-    const UNCHANGED: Self = Self(0);
-    const AT_CFA: Self = Self(1);
-    const UNKNOWN: Self = Self(2);
-    const REGISTER: u8 = 0x40;
-    const AT_REGISTER: u8 = 0x80;
 }
 
 /// A register.
@@ -106,36 +92,44 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Returns the byte by which C knows the place, without the offset.
+    pub(super) const UNCHANGED: u8 = 0;
+    pub(super) const AT_CFA: u8 = 1;
+    pub(super) const UNKNOWN: u8 = 2;
+    const REGISTER: u8 = 0x40;
+    const AT_REGISTER: u8 = 0x80;
+
+    /// Returns the byte by which C knows the place, without the offset: 0, 1 or 2, or one of the
+    /// bits with a register's code.
+    #[inline(always)]
     pub(crate) const fn source(self) -> u8 {
-        self.split().0 .0
+        match self {
+            Self::Unchanged => Self::UNCHANGED,
+            Self::AtCfa(_) => Self::AT_CFA,
+            Self::Register(register, _) => Self::REGISTER | register.code(),
+            Self::AtRegister(register, _) => Self::AT_REGISTER | register.code(),
+            Self::Unknown => Self::UNKNOWN,
+        }
     }
 
+    /// Returns the offset, or 0 if the place has none.
     #[inline(always)]
-    const fn split(self) -> (Source, i32) {
+    const fn offset(self) -> i32 {
         match self {
-            Self::Unchanged => (Source::UNCHANGED, 0),
-            Self::AtCfa(offset) => (Source::AT_CFA, offset),
-            Self::Register(register, offset) => {
-                (Source(Source::REGISTER | register.code()), offset)
-            }
-            Self::AtRegister(register, offset) => {
-                (Source(Source::AT_REGISTER | register.code()), offset)
-            }
-            Self::Unknown => (Source::UNKNOWN, 0),
+            Self::Unchanged | Self::Unknown => 0,
+            Self::AtCfa(offset) | Self::Register(_, offset) | Self::AtRegister(_, offset) => offset,
         }
     }
 
     /// Makes a value of the byte of [`Value::source`] and an offset.
-    pub(crate) fn from_source(source: u8, offset: i32) -> Self {
+    pub(super) fn from_source(source: u8, offset: i32) -> Self {
         let register = Register::from_code(source & 0x3f);
 
-        match Source(source) {
-            Source::UNCHANGED => Self::Unchanged,
-            Source::AT_CFA => Self::AtCfa(offset),
-            Source::UNKNOWN => Self::Unknown,
-            Source(code) if code & Source::AT_REGISTER != 0 => Self::AtRegister(register, offset),
-            Source(_) => Self::Register(register, offset),
+        match source {
+            Self::UNCHANGED => Self::Unchanged,
+            Self::AT_CFA => Self::AtCfa(offset),
+            Self::UNKNOWN => Self::Unknown,
+            _ if source & Self::AT_REGISTER != 0 => Self::AtRegister(register, offset),
+            _ => Self::Register(register, offset),
         }
     }
 }
@@ -183,7 +177,10 @@ impl Rule {
             cfa_offset: 0,
             ra_offset: 0,
             fp_offset: 0,
-            sources: u32::from_ne_bytes([0, 0, 0, flags]),
+            cfa_from: Value::UNCHANGED,
+            ra_from: Value::UNCHANGED,
+            fp_from: Value::UNCHANGED,
+            flags,
         }
     }
 
@@ -192,32 +189,27 @@ impl Rule {
     /// Returns `None` if the CFA does not come from a register.
     #[inline(always)]
     pub(crate) fn frame(cfa: Value, ra: Value, fp: Value) -> Option<Self> {
-        let (cfa_source, cfa_offset) = cfa.split();
-        let (ra_source, ra_offset) = ra.split();
-        let (fp_source, fp_offset) = fp.split();
-
         // INVARIANT: The CFA is from a register. Values without a source have no offset.
         matches!(cfa, Value::Register(..) | Value::AtRegister(..)).then_some(Self {
-            cfa_offset,
-            ra_offset,
-            fp_offset,
-            sources: u32::from_ne_bytes([cfa_source.0, ra_source.0, fp_source.0, 0]),
+            cfa_offset: cfa.offset(),
+            ra_offset: ra.offset(),
+            fp_offset: fp.offset(),
+            cfa_from: cfa.source(),
+            ra_from: ra.source(),
+            fp_from: fp.source(),
+            flags: 0,
         })
     }
 
     /// Adds flags to the rule.
     pub(super) fn with_flags(mut self, more: u8) -> Self {
-        let [cfa, ra, fp, flags] = self.sources.to_ne_bytes();
-
-        self.sources = u32::from_ne_bytes([cfa, ra, fp, flags | more]);
+        self.flags |= more;
         self
     }
 
     /// Returns the flags, as C knows them.
     pub(crate) const fn flags(&self) -> u8 {
-        let [_, _, _, flags] = self.sources.to_ne_bytes();
-
-        flags
+        self.flags
     }
 
     /// Adds the mark that a signal interrupted the caller, if `signal` is set.
@@ -249,19 +241,35 @@ impl Rule {
         })
     }
 
+    /// Returns the place of the CFA; [`Value::Unchanged`] if the rule has flags alone.
+    pub(crate) fn cfa(&self) -> Value {
+        Value::from_source(self.cfa_from, self.cfa_offset)
+    }
+
+    /// Returns the place of the return address. If unchanged, it is in the register of calls.
+    pub(crate) fn ra(&self) -> Value {
+        match self.flags & Self::CFA_ABOVE {
+            0 => Value::from_source(self.ra_from, self.ra_offset),
+            _ => Value::AtCfa(Self::RA),
+        }
+    }
+}
+
+#[allow(dead_code, reason = "tests and tools look at rules")]
+impl Rule {
     /// Says whether there is no caller.
     pub(crate) fn is_outermost(&self) -> bool {
-        self.flags() & Self::OUTERMOST != 0
+        self.flags & Self::OUTERMOST != 0
     }
 
     /// Says whether a signal interrupted the caller. Then its address is exact, not behind a call.
     pub(crate) fn is_signal(&self) -> bool {
-        self.flags() & Self::SIGNAL != 0
+        self.flags & Self::SIGNAL != 0
     }
 
     /// Returns the number of bytes to add to the CFA that [`Rule::cfa`] returns.
     pub(crate) fn cfa_above(&self) -> i32 {
-        match self.flags() & Self::CFA_ABOVE {
+        match self.flags & Self::CFA_ABOVE {
             0 => 0,
             _ => self.ra_offset,
         }
@@ -269,43 +277,15 @@ impl Rule {
 
     /// Returns the key of a signed return address.
     pub(crate) fn signed_ra(&self) -> Option<Key> {
-        match (self.flags() & Self::SIGNED, self.flags() & Self::KEY_B) {
+        match (self.flags & Self::SIGNED, self.flags & Self::KEY_B) {
             (0, _) => None,
             (_, 0) => Some(Key::A),
             _ => Some(Key::B),
         }
     }
 
-    /// Returns the three offsets, and the sources and flags as four bytes.
-    #[inline(always)]
-    pub(super) const fn parts(&self) -> ([i32; 3], [u8; 4]) {
-        (
-            [self.cfa_offset, self.ra_offset, self.fp_offset],
-            self.sources.to_ne_bytes(),
-        )
-    }
-
-    /// Returns the place of the CFA; [`Value::Unchanged`] if the rule has flags alone.
-    pub(crate) fn cfa(&self) -> Value {
-        let [source, ..] = self.sources.to_ne_bytes();
-
-        Value::from_source(source, self.cfa_offset)
-    }
-
-    /// Returns the place of the return address. If unchanged, it is in the register of calls.
-    pub(crate) fn ra(&self) -> Value {
-        let [_, source, ..] = self.sources.to_ne_bytes();
-
-        match self.flags() & Self::CFA_ABOVE {
-            0 => Value::from_source(source, self.ra_offset),
-            _ => Value::AtCfa(Self::RA),
-        }
-    }
-
     /// Returns the place of the caller's frame pointer.
     pub(crate) fn fp(&self) -> Value {
-        let [_, _, source, _] = self.sources.to_ne_bytes();
-
-        Value::from_source(source, self.fp_offset)
+        Value::from_source(self.fp_from, self.fp_offset)
     }
 }

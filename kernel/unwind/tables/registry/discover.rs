@@ -4,25 +4,34 @@
 //! and when exec maps a program.
 //!
 //! The mapping of the text leads to the mapping with the ELF header of its file, and the program
-//! headers there lead to the tables. No file is opened: only memory of the process is read. That
-//! memory and the mappings may change, for no lock is held meanwhile. So the mappings are checked
-//! again when the text is stored, and it is not stored if anything was unmapped since.
+//! headers there lead to the tables. No file is opened: only memory of the process is read. The
+//! mmap lock is held from the look at the mappings until the text is stored. Page faults are
+//! disabled, so what is read meanwhile makes nobody wait for the lock: a discovery that faults
+//! ends, and is tried again when the memory is there.
 //!
 //! A text without a table is stored, too, but only where the mappings or a completed read prove it.
 //! Otherwise the next stack tries again.
 
 use kernel::{
     bindings,
-    error::to_result,
     page::PAGE_SIZE,
     prelude::*,
-    sync::rcu,
-    types::ScopeGuard, //
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    }, //
 };
 
-use super::Registry;
+use super::{
+    max_explicit,
+    Registry, //
+};
 
 use crate::{
+    mappings::{
+        Mappings,
+        Object, //
+    },
     parse::{
         eh_frame::Records,
         elf,
@@ -43,35 +52,13 @@ use crate::{
 };
 
 /// Limit of texts with a table, and of texts without one, that discovery stores in a registry.
-const MOST_FOUND: usize = 4096;
-
-/// Number of tries in a row while other threads map and unmap.
-const TRIES: usize = 3;
+const MAX_FOUND: usize = 4096;
 
 /// The files that this kernel runs.
 #[cfg(CONFIG_X86_64)]
 const TARGET: elf::Target = elf::Target::AMD64;
 
 static_assert!(TARGET.page_size == PAGE_SIZE as u64);
-
-/// The state that the tries to find the tables of a text share.
-#[derive(Default)]
-struct Attempt {
-    /// The mappings that the last try has found.
-    object: bindings::unwind_tables_object,
-}
-
-/// A text before it is in a registry, and the mappings that it needs.
-struct Discovered {
-    text: Text,
-    /// The parts of the file that must be mapped where the tables are.
-    parts: Parts,
-    /// The part with the records of an `.eh_frame`, if that is another one; else empty.
-    records: bindings::unwind_tables_part,
-}
-
-/// The part of a file with the table of each format; empty if there is no table.
-type Parts = [bindings::unwind_tables_part; Format::COUNT];
 
 impl Registry {
     /// Finds the tables of the text that holds address `pc`, stores the text, and makes it the last
@@ -82,146 +69,62 @@ impl Registry {
     /// [`Error::NotFound`] if `pc` is not in text, discovery is off, the budget is used up, or the
     /// text has no table; [`Error::Fault`] if the tables cannot be found now.
     #[cold]
+    #[inline(never)] // What it needs of the kernel's stack is free when a table is read.
     pub(super) fn discover(&self, pc: usize, walk: &mut Walk<'_>) -> Result<(), Error> {
-        // SAFETY: It looks at a number.
-        if !unsafe { bindings::unwind_tables_may_discover() } {
+        // SAFETY: The variable is never gone, and all access it atomically while programs run.
+        let level = unsafe { Atomic::from_ptr(&raw mut bindings::unwind_tables_level) };
+
+        if level.load(Relaxed) < bindings::UNWIND_TABLES_DISCOVERED {
             return Err(Error::NotFound);
         }
-        let mut attempt = Attempt::default();
-        let mut found = Ok(None);
-
-        for _ in 0..TRIES {
-            found = self.try_discover(pc, &mut attempt, walk);
-            if !matches!(found, Ok(None)) {
-                break;
-            }
-            // Another thread may have been faster.
-            if let Some(opened) = self.look(pc, |text| walk.open(text)) {
-                return opened;
-            }
-        }
-        let found = found.and_then(|text| text.ok_or(Error::Fault));
-        // The walk goes on by the frame pointer.
-        let found = found.map_err(|error| match error {
-            Error::Budget => Error::NotFound,
-            error => error,
-        });
-        let Attempt { object, .. } = attempt;
-
-        match found {
-            // Also if all tries came too late: each further frame of this text would try as often.
-            Err(error) if object.start < object.end => {
-                walk.set_skipped(object.start, object.end, error);
-            }
-            _ => {}
-        }
-        walk.open(&found?)
-    }
-
-    /// Tries to find the tables once. Returns `Ok(None)` if something has changed meanwhile.
-    fn try_discover(
-        &self,
-        pc: usize,
-        attempt: &mut Attempt,
-        walk: &mut Walk<'_>,
-    ) -> Result<Option<Text>, Error> {
-        // Before the mappings are looked at.
-        let unmaps = self.unmaps();
-        let object = &mut attempt.object;
-
-        *object = Default::default();
-        // SAFETY: It fills in `object`, and nothing else.
-        match unsafe { bindings::unwind_tables_find_object(pc, object) } {
-            0 => {}
-            errno if errno == ENOENT.to_errno() => return Err(Error::NotFound),
-            _ => return Err(Error::Fault),
-        }
+        let mappings = Mappings::lock().map_err(|_| Error::Fault)?;
+        let mut object = mappings.object(pc).ok_or(Error::NotFound)?;
         let Some((first, last)) = self.gap(pc) else {
-            return Ok(None);
+            // Another thread was faster.
+            return self
+                .look(pc, |text| walk.open(text))
+                .unwrap_or(Err(Error::Fault));
         };
 
         // Only what nobody has said anything about.
         object.start = object.start.max(first);
         object.end = object.end.min(last.saturating_add(1));
-        self.examine(pc, attempt, unmaps, walk)
+        match self.examine(pc, &mappings, &object, walk) {
+            Ok(text) => walk.open(&text),
+            Err(error) => {
+                let error = match error {
+                    // The walk goes on by the frame pointer.
+                    Error::Budget => Error::NotFound,
+                    error => error,
+                };
+
+                // Each further frame of this text would try as often.
+                walk.set_skipped(object.start, object.end, error);
+                Err(error)
+            }
+        }
     }
 
-    /// Reads the headers of the file that is mapped at address `pc`, and stores the text. Returns
-    /// `Ok(None)` if something has changed meanwhile.
+    /// Reads the headers of the file that is mapped at address `pc`, and stores the text.
     #[inline(never)]
     fn examine(
         &self,
         pc: usize,
-        attempt: &mut Attempt,
-        unmaps: u64,
+        mappings: &Mappings,
+        object: &Object,
         walk: &mut Walk<'_>,
-    ) -> Result<Option<Text>, Error> {
-        let described = describe(pc, attempt, walk)?;
-        let absent = described.is_err();
-        let object = &attempt.object;
-        let stored = match described {
-            Ok(discovered) => self.store(&discovered, unmaps),
-            Err(absence) => self.store_absence(object, absence, unmaps),
+    ) -> Result<Text, Error> {
+        let (text, or_else) = match describe(pc, mappings, object, walk)? {
+            Ok(text) => (text, Error::Fault),
+            Err(absence) => (
+                Text::absent(object.start, object.end, absence).map_err(|_| Error::NotFound)?,
+                Error::NotFound,
+            ),
         };
 
-        match stored {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if has_changed(error) => Ok(None),
-            Err(_) if absent => Err(Error::NotFound),
-            Err(_) => Err(Error::Fault),
-        }
-    }
-
-    /// Stores a text without a table.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`store`](Self::store).
-    #[inline(never)]
-    fn store_absence(
-        &self,
-        object: &bindings::unwind_tables_object,
-        absence: Absence,
-        unmaps: u64,
-    ) -> Result<Text> {
-        let text = Text::absent(object.start, object.end, absence)?;
-        let store = |text| self.store(&Discovered::absent(text), unmaps);
-
-        // The neighbours may not be executable any more.
-        store(self.joined(text)).or_else(|_| store(text))
-    }
-
-    /// Joins a text without a table with its neighbours that have none for the same reason.
-    fn joined(&self, text: Text) -> Text {
-        let rcu = rcu::read_lock();
-        let beside = |pc| {
-            self.texts
-                .load(pc, &rcu)
-                .filter(|other| other.absence == text.absence)
-        };
-        let below = text.start.checked_sub(1).and_then(beside);
-        let above = beside(text.end);
-
-        // INVARIANT: The text only grows.
-        Text {
-            start: below.map_or(text.start, |below| below.start),
-            end: above.map_or(text.end, |above| above.end),
-            ..text
-        }
-    }
-
-    /// Stores a text, if its mappings are still there and nothing was unmapped since `unmaps`.
-    ///
-    /// # Errors
-    ///
-    /// `EAGAIN` or `EEXIST` if something has changed; `EACCES`, `EINTR`, `ENOMEM` or `ENOSPC` if
-    /// the text cannot be stored now.
-    #[inline(never)]
-    fn store(&self, discovered: &Discovered, unmaps: u64) -> Result<Text> {
-        let _mapped = discovered.lock()?;
-
-        self.insert_found(discovered.text, MOST_FOUND, unmaps)?;
-        Ok(discovered.text)
+        self.insert_found(text, MAX_FOUND)
+            // Another thread may have been faster.
+            .or_else(|_| self.find(pc).ok_or(or_else))
     }
 }
 
@@ -240,113 +143,68 @@ pub(crate) unsafe fn register_at_exec(
     bias: usize,
     headers: &[u8],
 ) -> Result {
-    let around = |table| Ok(Some((table, Default::default())));
+    let mappings = Mappings::lock()?;
 
     for segment in elf::texts(headers, &TARGET) {
         let pc = bias.wrapping_add(segment.address as usize);
-        let mut object = Default::default();
-
-        // SAFETY: It fills in `object`, and nothing else.
-        to_result(unsafe { bindings::unwind_tables_find_object(pc, &mut object) })?;
+        let object = mappings.object(pc).ok_or(ENOENT)?;
         let Some(elf) = elf::object_of(headers, object.offset, &TARGET)
             .ok()
             .filter(|elf| elf.sframe.is_some())
         else {
             continue;
         };
-        let Ok(discovered) = find_tables(pc, &object, &elf, Origin::Exec, around)? else {
-            continue;
-        };
-        // SAFETY: The current task is a user of `mm`.
-        let registry = unsafe { Registry::get_or_new(mm, GFP_KERNEL_ACCOUNT) }?;
-        let _mapped = discovered.lock()?;
 
-        // SAFETY: It looks at a number.
-        registry.register(discovered.text, unsafe { bindings::unwind_tables_most() }
-            as usize)?;
-    }
-    Ok(())
-}
+        if let Ok(text) = find_tables(pc, &mappings, &object, &elf, Origin::Exec, |table| {
+            Ok(Some(table))
+        })? {
+            // SAFETY: The current task is a user of `mm`.
+            let registry = unsafe { Registry::get_or_new(mm, GFP_KERNEL_ACCOUNT) }?;
 
-impl Discovered {
-    /// Describes a text without a table.
-    fn absent(text: Text) -> Self {
-        Self {
-            text,
-            parts: Parts::default(),
-            records: Default::default(),
+            registry.register(text, max_explicit())?;
         }
     }
-
-    /// Takes the mmap lock until the result is dropped, if the text and the parts are still mapped.
-    fn lock(&self) -> Result<impl Drop> {
-        let [sframe, eh_frame] = self.parts;
-        let parts = [sframe, eh_frame, self.records];
-
-        // SAFETY: It only looks at what it is given, which is so many parts.
-        to_result(unsafe {
-            bindings::unwind_tables_lock_mapped(
-                self.text.start,
-                self.text.end,
-                parts.as_ptr(),
-                parts.len() as c_uint,
-            )
-        })?;
-        // SAFETY: It has taken the lock.
-        Ok(ScopeGuard::new(|| unsafe {
-            bindings::unwind_tables_unlock_mapped()
-        }))
-    }
-}
-
-/// Says whether an error of [`Registry::store`] means that memory was unmapped, or that another
-/// thread was faster.
-fn has_changed(error: kernel::error::Error) -> bool {
-    error == EAGAIN || error == EEXIST
+    Ok(())
 }
 
 /// Describes the text at address `pc` by the headers of its file.
 fn describe(
     pc: usize,
-    attempt: &mut Attempt,
+    mappings: &Mappings,
+    object: &Object,
     walk: &mut Walk<'_>,
-) -> Result<Result<Discovered, Absence>, Error> {
-    let object = &attempt.object;
-
-    if !object.is_file {
+) -> Result<Result<Text, Absence>, Error> {
+    if object.id.is_null() {
         return Ok(Err(Absence::NoFile));
     }
     if object.header_len == 0 {
         return Ok(Err(Absence::NoHeader));
     }
-    let elf = match read_headers(pc, attempt, walk) {
+    let elf = match read_headers(mappings, object, walk) {
         Ok(elf) => elf,
-        Err(elf::Error::Absent(absence)) => return Ok(Err(Absence::Elf(absence))),
-        Err(elf::Error::Fault) => return Err(Error::Fault),
-        Err(elf::Error::Budget) => return Err(Error::Budget),
+        Err(Error::Absent(absence)) => return Ok(Err(Absence::Elf(absence))),
+        Err(error) => return Err(error),
     };
 
-    find_tables(pc, &attempt.object, &elf, Origin::Discovery, |table| {
-        find_records(pc, table, walk)
+    find_tables(pc, mappings, object, &elf, Origin::Discovery, |table| {
+        with_records(mappings, object, table, walk)
     })
 }
-
-/// A table with all its records, and the part with the records if that is another one.
-type WithRecords = (Table, bindings::unwind_tables_part);
 
 /// Finds the text at address `pc`, and its tables, if they are mapped where the headers of its file
 /// say. `with_records` adds the records to a table of `.eh_frame`.
 ///
 /// # Errors
 ///
-/// [`Error::Fault`] if the mappings cannot be looked at now, and those of `with_records`.
+/// Those of `with_records`.
 fn find_tables(
     pc: usize,
-    object: &bindings::unwind_tables_object,
+    mappings: &Mappings,
+    object: &Object,
     elf: &elf::Object,
     origin: Origin,
-    mut with_records: impl FnMut(Table) -> Result<Option<WithRecords>, Error>,
-) -> Result<Result<Discovered, Absence>, Error> {
+    mut with_records: impl FnMut(Table) -> Result<Option<Table>, Error>,
+) -> Result<Result<Text, Absence>, Error> {
     let text = &elf.text;
 
     // What the loader has added to the file's addresses. All this wraps: what comes out is checked
@@ -363,8 +221,6 @@ fn find_tables(
         .wrapping_add(page)
         & !page;
     let mut tables = [None; Format::COUNT];
-    let mut parts = Parts::default();
-    let mut records = Default::default();
     let mut absence = Absence::Elf(elf::Absence::NoTable);
 
     for (format, segment) in [
@@ -374,22 +230,14 @@ fn find_tables(
         let Some(segment) = segment.filter(|_| format.is_built_in()) else {
             continue;
         };
-        let Some((mut table, part)) = find_table(pc, format, bias, &segment, origin)? else {
-            absence = Absence::NotMapped;
-            continue;
-        };
-        if format == Format::EhFrame {
-            let Some(found) = with_records(table)? else {
-                absence = Absence::NoIndex;
-                continue;
-            };
-            (table, records) = found;
+        let mut table = find_table(mappings, object, format, bias, &segment, origin);
+
+        absence = Absence::NotMapped;
+        if let (Format::EhFrame, Some(found)) = (format, table) {
+            table = with_records(found)?;
+            absence = Absence::NoIndex;
         }
-        *format.of_mut(&mut tables) = Some(table);
-        *format.of_mut(&mut parts) = part;
-    }
-    if tables.iter().all(Option::is_none) {
-        return Ok(Err(absence));
+        *format.of_mut(&mut tables) = table;
     }
     let text = Text::new(
         object.start.max(text_start as usize),
@@ -397,11 +245,8 @@ fn find_tables(
         tables,
     );
 
-    Ok(text.map_err(|_| Absence::NotMapped).map(|text| Discovered {
-        text,
-        parts,
-        records,
-    }))
+    // It holds `pc`, so if this fails there is no table.
+    Ok(text.map_err(|_| absence))
 }
 
 /// Reads the headers of a file.
@@ -409,11 +254,10 @@ fn find_tables(
 /// Not inlined: its buffers are off the kernel's stack when the tables are looked for.
 #[inline(never)]
 fn read_headers(
-    pc: usize,
-    attempt: &mut Attempt,
+    mappings: &Mappings,
+    object: &Object,
     walk: &mut Walk<'_>,
-) -> Result<elf::Object, elf::Error> {
-    let object = &attempt.object;
+) -> Result<elf::Object, Error> {
     let memory = walk.memory(object.header);
     let headers = elf::Headers::read(&memory, object.header_len as u64, &TARGET)?;
 
@@ -421,74 +265,35 @@ fn read_headers(
     // memory of a JIT compiler, for example.
     if !walk.begin_discovery() {
         // This frame is followed by its frame pointer.
-        return Err(elf::Error::Fault);
+        return Err(Error::Fault);
     }
-    let start = find_headers(pc, object, &headers)?;
+    let start = mappings
+        .headers(object, headers.place, headers.len)
+        .ok_or(elf::Absence::Headers)?;
 
     headers.object(&walk.memory(start), 0, object.offset, &TARGET)
 }
 
-/// Finds the address of the program headers of a file.
-///
-/// Most files have them behind the ELF header. Tools that add a program header to a finished file
-/// may put all of them into a segment of their own.
-///
-/// # Errors
-///
-/// [`elf::Error::Absent`] if they are not mapped in one piece, [`elf::Error::Fault`] if the
-/// mappings cannot be looked at now.
-fn find_headers(
-    pc: usize,
-    object: &bindings::unwind_tables_object,
-    headers: &elf::Headers,
-) -> Result<usize, elf::Error> {
-    let (place, len) = (headers.place(), headers.len());
-
-    if headers.end() <= object.header_len as u64 {
-        // Does not wrap: they are in this mapping.
-        return Ok(object.header.wrapping_add(place as usize));
-    }
-    let mut start = 0;
-    // SAFETY: It looks at `object`, and fills in `start`.
-    match unsafe { bindings::unwind_tables_find_headers(pc, object, place, len, &mut start) } {
-        0 => Ok(start),
-        errno if errno == ENODATA.to_errno() => Err(elf::Absence::Headers.into()),
-        _ => Err(elf::Error::Fault),
-    }
-}
-
-/// Finds the table in a segment or, for `.eh_frame`, around it. Returns `Ok(None)` if it is not
-/// mapped where the file says.
-///
-/// # Errors
-///
-/// [`Error::Fault`] if the mappings cannot be looked at now.
+/// Finds the table in a segment or, for `.eh_frame`, around it. Returns `None` if it is not mapped
+/// where the file says.
 fn find_table(
-    pc: usize,
+    mappings: &Mappings,
+    object: &Object,
     format: Format,
     bias: u64,
     segment: &elf::Segment,
     origin: Origin,
-) -> Result<Option<(Table, bindings::unwind_tables_part)>, Error> {
+) -> Option<Table> {
     let start = bias.wrapping_add(segment.address);
-    let mut part = bindings::unwind_tables_part {
-        start: start as usize,
-        end: start.wrapping_add(segment.len) as usize,
-        offset: segment.offset,
-    };
+    let end = start.wrapping_add(segment.len);
     // The records are somewhere around their index: no header says how far they reach.
     let around = format == Format::EhFrame;
-
-    // SAFETY: It changes `part`, and nothing else.
-    match unsafe { bindings::unwind_tables_find_part(pc, around, &mut part) } {
-        0 => {}
-        errno if errno == ENODATA.to_errno() => return Ok(None),
-        _ => return Err(Error::Fault),
-    }
+    let range = start as usize..end as usize;
+    let part = mappings.part(object, segment.offset, around, range)?;
     // What is too long is used as far as a table can reach.
-    part.end = part.end.min(part.start.saturating_add(u32::MAX as usize));
+    let end = part.end.min(part.start.saturating_add(u32::MAX as usize));
 
-    Ok(Table::new(part.start, part.end, start as usize, origin).map(|table| (table, part)))
+    Table::new(part.start, end, start as usize, origin)
 }
 
 /// Adds the records to a table of `.eh_frame`, if they are not around the index: GNU ld puts all
@@ -497,43 +302,36 @@ fn find_table(
 ///
 /// # Errors
 ///
-/// [`Error::Fault`] if the header or the mappings cannot be looked at now, [`Error::Budget`].
-fn find_records(
-    pc: usize,
+/// [`Error::Fault`] if the header cannot be read now, [`Error::Budget`].
+fn with_records(
+    mappings: &Mappings,
+    object: &Object,
     table: Table,
     walk: &mut Walk<'_>,
-) -> Result<Option<WithRecords>, Error> {
+) -> Result<Option<Table>, Error> {
     let header = table.header();
-    let alone = Ok(Some((table, Default::default())));
     let mut bytes = [0; Records::LEN];
 
     // Its lookups will find out that it is too short.
     if table.end().wrapping_sub(header) < bytes.len() {
-        return alone;
+        return Ok(Some(table));
     }
     walk.memory(header).read(0, &mut bytes)?;
-    let records = match Records::new::<Machine>(bytes, header as u64) {
+    let record = match Records::new::<Machine>(bytes, header as u64) {
         Records::None => return Ok(None),
         Records::At(address) => address as usize,
-        Records::Unsaid => return alone,
+        Records::Unsaid => return Ok(Some(table)),
     };
-    if table.is_in(records, records.saturating_add(1)) {
-        return alone;
+    if table.is_in(record, record.saturating_add(1)) {
+        return Ok(Some(table));
     }
 
-    let mut part = bindings::unwind_tables_part::default();
+    let longer = mappings.records(object, header, record).and_then(|part| {
+        let start = table.start().min(part.start);
+        let end = table.end().max(part.end);
 
-    // SAFETY: It changes `part`, and nothing else.
-    match unsafe { bindings::unwind_tables_find_records(pc, header, records, &mut part) } {
-        0 => {}
-        errno if errno == ENODATA.to_errno() => return alone,
-        _ => return Err(Error::Fault),
-    }
-    let start = table.start().min(part.start);
-    let end = table.end().max(part.end);
+        Table::new(start, end, header, table.origin)
+    });
 
-    match Table::new(start, end, header, table.origin) {
-        Some(table) => Ok(Some((table, part))),
-        None => alone,
-    }
+    Ok(longer.or(Some(table)))
 }

@@ -41,22 +41,12 @@ impl Registry {
     /// The rule has the place of the register with the DWARF number `tracked` instead of that of
     /// the frame pointer.
     pub(crate) fn rule(&self, pc: usize, tracked: u32, walk: &mut Walk<'_>) -> Result<Rule, Error> {
-        let generation = walk.generation();
-
-        if !walk.last().is_at(generation, pc) {
-            self.open(pc, walk).inspect_err(|_| walk.forget())?;
+        if !walk.is_at(pc) {
+            self.look(pc, |text| walk.open(text))
+                .unwrap_or_else(|| self.discover(pc, walk))
+                .inspect_err(|_| walk.forget())?;
         }
         self.ask_tables(pc, tracked, walk)
-    }
-
-    /// Makes the text that holds address `pc` the last text: one in the registry, or one that
-    /// discovery finds.
-    #[inline(never)] // What discovery needs of the kernel's stack is free when a table is read.
-    fn open(&self, pc: usize, walk: &mut Walk<'_>) -> Result<(), Error> {
-        match self.look(pc, |text| walk.open(text)) {
-            Some(opened) => opened,
-            None => self.discover(pc, walk),
-        }
     }
 
     /// Asks the tables of the last text, in the order of the formats. If no table has a rule,
@@ -126,11 +116,9 @@ impl Registry {
     /// Sets the state of a table of the last text, for this walk and in the registry. If the
     /// registry cannot be changed now, the next stack finds out the state again.
     fn note_state(&self, state: State, format: Format, walk: &mut Walk<'_>) {
-        let last = walk.last();
-
-        if let Some(text) = last.text() {
-            let _ = self.set_state(text, format, state, last.generation());
+        if let Some((text, generation)) = walk.last() {
+            let _ = self.set_state(text, format, state, generation);
         }
-        last.set_state(format, state);
+        walk.set_state(format, state);
     }
 }

@@ -197,7 +197,7 @@ const VECTORS: &[Vector] = &[
     with("a start at the end", &[(0x8f, &[0x1c])], PC, SP_200),
     with("a start beyond the end", &[(0x8f, &[0x1d])], PC, bad(Reason::RowStart, 0x8f)),
     with("a start beyond the end, not read", &[(0x34, &[8]), (0x83, &[2])], START + 7, SP_200),
-    with("an end of words", &[(0x10, &[0x3a])], LAST, bad(Reason::RowEnd, 0xb6)),
+    with("an end of words", &[(0x10, &[0x3a])], LAST, bad(Reason::RowEnd, 0xb5)),
     with("an end of words", &[(0x10, &[0x39])], LAST, bad(Reason::RowEnd, 0xb5)),
     with("an end of a row", &[(0x10, &[0x38])], LAST, bad(Reason::RowEnd, 0xb3)),
     with("no words", &[(0x90, &[0])], PC, OUTERMOST),

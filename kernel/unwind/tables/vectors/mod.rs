@@ -82,7 +82,7 @@ impl Table {
         }
     }
 
-    fn rule_of<A: sframe::Abi + parse::eh_frame::Abi>(
+    fn rule_of<A: parse::Arch>(
         &self,
         reader: &impl Reader,
         len: usize,

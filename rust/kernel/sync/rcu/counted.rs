@@ -28,12 +28,10 @@ use crate::{
     types::Opaque, //
 };
 
-use super::ForeignOwnableRcu;
-
 /// A reference counted value that is freed with `kfree_rcu()`.
 ///
-/// An [`ARef<Counted<T>>`] can be borrowed under RCU: see [`ForeignOwnableRcu`]. Readers then see
-/// the value, but cannot take a reference, as there may be none any more.
+/// Those who find it in an RCU read-side critical section may borrow the value until that ends, but
+/// cannot take a reference, as there may be none any more.
 ///
 /// No destructor runs: a type that needs one is refused at compile time.
 ///
@@ -55,8 +53,6 @@ use super::ForeignOwnableRcu;
 /// assert_eq!(**other, 42);
 /// # Ok::<(), Error>(())
 /// ```
-///
-/// [`ARef<Counted<T>>`]: ARef
 #[repr(C)]
 pub struct Counted<T> {
     rcu: Opaque<bindings::kvfree_rcu_head>,
@@ -123,24 +119,5 @@ unsafe impl<T> AlwaysRefCounted for Counted<T> {
             // else uses `rcu`, and the object is valid until the grace period ends.
             unsafe { bindings::kvfree_call_rcu((*obj).rcu.get(), obj.cast()) };
         }
-    }
-}
-
-// SAFETY: The value is freed a grace period after the last reference was dropped, by the type
-// invariants. `T` has no destructor, and there is no way to get a mutable reference or to move it.
-unsafe impl<T> ForeignOwnableRcu for ARef<Counted<T>> {
-    type RcuBorrowed<'a>
-        = &'a T
-    where
-        Self: 'a;
-
-    #[inline]
-    unsafe fn rcu_borrow<'a>(ptr: *mut c_void) -> &'a T
-    where
-        Self: 'a,
-    {
-        // SAFETY: `ptr` is from `into_foreign()`, so it points to a `Counted<T>`. The caller
-        // guarantees that a grace period has not passed since the reference was dropped.
-        unsafe { &(*ptr.cast::<Counted<T>>()).value }
     }
 }

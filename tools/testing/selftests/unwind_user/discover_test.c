@@ -1,19 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables that nobody registers: what the kernel finds in what a process has mapped.
+ * Tables that nobody registers: what the kernel finds in what a process has mapped, and
+ * texts without a table: objects that have none or that lie, and files that change or
+ * never come while the kernel reads them.
  */
 #include "kselftest_harness.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "discover_fixture.h"
+#include "uffd.h"
+#include "object.h"
 
-/* --- Found --- */
+FIXTURE(discover) {
+	struct sampler sampler;
+	struct object object;
+};
+
+FIXTURE_SETUP(discover)
+{
+	int error;
+
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	error = sampler_open(&self->sampler);
+	if (stacks_missing(error))
+		SKIP(return, NO_STACKS, error);
+	ASSERT_EQ(0, error);
+	self->object = object_good();
+}
+
+FIXTURE_TEARDOWN(discover)
+{
+}
+
+#define EXPECT_WALK(expected, text) \
+	EXPECT_EQ(expected, call_leaf(&self->sampler, text))
+
+/* Find the state of the text at an address in /proc. It is empty if no line is about it. */
+static const char *state_at(const void *address)
+{
+	static struct line lines[5000];
+	int n = proc_all_lines(getpid(), lines, ARRAY_SIZE(lines));
+
+	for (int i = 0; i < n; i++) {
+		if (lines[i].table.text_start <= (unsigned long)address &&
+		    (unsigned long)address < lines[i].table.text_end)
+			return lines[i].state;
+	}
+	return n < 0 ? "unreadable" : "";
+}
+
+/* --- Tables that the kernel finds --- */
 
 TEST_F(discover, a_table)
 {
@@ -232,27 +282,6 @@ TEST_F(discover, odd_addresses)
 	}
 }
 
-/* Two executable segments, which have their headers in between, share a table. */
-TEST_F(discover, two_segments)
-{
-	struct object *object = &self->object;
-
-	object->phdrs[LOAD_TEXT].p_filesz = PAGE;
-	object->phdrs[LOAD_TEXT].p_memsz = PAGE;
-	object->phdrs[OBJECT_HEADERS] = object->phdrs[LOAD_TEXT];
-	object->phdrs[OBJECT_HEADERS].p_offset += PAGE;
-	object->phdrs[OBJECT_HEADERS].p_vaddr += PAGE;
-	object->ehdr.e_phnum++;
-	object->table.functions = 2;
-	set_function(&object->table, 1, (char *)(OBJECT_TABLE * PAGE),
-		     (char *)((OBJECT_TEXT + 1) * PAGE));
-	ASSERT_EQ(0, object_make(object));
-	EXPECT_WALK(LEAF_FOUND, object_text(object) + PAGE);
-	EXPECT_EQ(1, tables_count());
-	EXPECT_WALK(LEAF_FOUND, object_text(object));
-	EXPECT_EQ(2, tables_count());
-}
-
 /* All of the file in one mapping, twice. */
 TEST_F(discover, mapped_twice)
 {
@@ -282,22 +311,7 @@ TEST_F(discover, text_that_becomes_executable)
 	EXPECT_EQ(2, tables_count());
 }
 
-TEST_F(discover, fork_shares)
-{
-	pid_t pid;
-
-	ASSERT_EQ(0, object_make(&self->object));
-	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
-	pid = fork();
-	if (!pid)
-		_exit(tables_count() != 1 || munmap(self->object.base, OBJECT_SIZE) ||
-		      tables_count());
-	EXPECT_TRUE(ended_well(pid));
-	EXPECT_EQ(1, tables_count());
-	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
-}
-
-/* --- Who knows better --- */
+/* --- Registrations, and the sysctl --- */
 
 TEST_F(discover, a_registration_counts)
 {
@@ -368,23 +382,6 @@ TEST_F(discover, absence_allows_register)
 	EXPECT_EQ(1, tables_count());
 }
 
-/* A child finds it out again. */
-TEST_F(discover, absence_does_not_reach_a_child)
-{
-	struct layout layout;
-	pid_t pid;
-
-	ASSERT_EQ(0, layout_make(&layout));
-	EXPECT_WALK(LEAF_LOST, layout.text);
-	EXPECT_STREQ("absent:no-file", state_at(layout.text));
-	pid = fork();
-	if (!pid) {
-		EXPECT_STREQ("", state_at(layout.text));
-		_exit(0);
-	}
-	EXPECT_TRUE(ended_well(pid));
-}
-
 TEST_F(discover, switched_off)
 {
 	ASSERT_EQ(0, object_make(&self->object));
@@ -406,7 +403,7 @@ TEST_F(discover, switched_off)
 	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 }
 
-/* --- One after the other at the same place --- */
+/* --- Another object at the same address --- */
 
 TEST_F_TIMEOUT(discover, another_object_in_its_place, 240)
 {
@@ -426,6 +423,274 @@ TEST_F_TIMEOUT(discover, another_object_in_its_place, 240)
 	}
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(1, tables_count());
+}
+
+/* --- Objects without a table --- */
+
+#define EXPECT_ABSENT(reason) do {						\
+	ASSERT_EQ(0, object_make(&self->object));				\
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));			\
+	EXPECT_STREQ("absent:" reason, state_at(object_text(&self->object)));	\
+	EXPECT_EQ(0, tables_count());						\
+} while (0)
+
+TEST_F(discover, no_table)
+{
+	self->object.ehdr.e_phnum--;
+	EXPECT_ABSENT("no-table");
+	/* It is not looked for again as long as it is mapped. */
+	self->object.ehdr.e_phnum++;
+	ASSERT_EQ(0, object_write(&self->object));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
+	ASSERT_EQ(0, object_map_again(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
+}
+
+TEST_F(discover, no_header)
+{
+	struct object *object = &self->object;
+
+	ASSERT_EQ(0, object_make(object));
+	ASSERT_EQ(0, munmap(object->base, PAGE));
+	EXPECT_WALK(LEAF_LOST, object_text(object));
+	EXPECT_STREQ("absent:no-header", state_at(object_text(object)));
+}
+
+/*
+ * Tools that add program headers to a finished file put all of them behind its end, into
+ * a segment of their own. Here the file also has got another text: the second page.
+ */
+static int make_rewritten(struct object *object, int mapped)
+{
+	const unsigned long page = OBJECT_PAGES + 2;
+	struct elf64_phdr *phdrs = object->phdrs;
+	char bytes[PAGE] = {};
+	void *area, *at;
+
+	object->ehdr.e_phoff = page * PAGE + 8;
+	phdrs[LOAD_TEXT].p_filesz = PAGE;
+	phdrs[LOAD_TEXT].p_memsz = PAGE;
+	phdrs[OBJECT_HEADERS] = phdrs[LOAD_TEXT];
+	phdrs[OBJECT_HEADERS].p_offset += PAGE;
+	phdrs[OBJECT_HEADERS].p_vaddr += PAGE;
+	phdrs[OBJECT_HEADERS + 1] = phdrs[LOAD_HEADERS];
+	phdrs[OBJECT_HEADERS + 1].p_offset = page * PAGE;
+	phdrs[OBJECT_HEADERS + 1].p_vaddr = 16 * PAGE;
+	object->ehdr.e_phnum += 2;
+	object->table.functions = 2;
+	set_function(&object->table, 1, (char *)(OBJECT_TABLE * PAGE),
+		     (char *)((OBJECT_TEXT + 1) * PAGE));
+	memcpy(bytes + 8, phdrs, sizeof(object->phdrs));
+
+	area = mmap(NULL, 32 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED)
+		return -errno;
+	object->base = area + PAGE;
+	/* Nothing is said where program headers usually are. */
+	memset(phdrs, 0, sizeof(object->phdrs));
+	if (object_write(object) || object_map_parts(object) ||
+	    pwrite(object->fd, bytes, PAGE, page * PAGE) != (ssize_t)PAGE)
+		return -errno;
+	at = mmap(object->base + 16 * PAGE, PAGE, mapped, MAP_PRIVATE | MAP_FIXED, object->fd,
+		  page * PAGE);
+	return at == MAP_FAILED ? -errno : 0;
+}
+
+TEST_F(discover, headers_in_a_segment_of_their_own)
+{
+	unsigned char *text;
+
+	ASSERT_EQ(0, make_rewritten(&self->object, PROT_READ));
+	text = object_text(&self->object);
+	EXPECT_WALK(LEAF_FOUND, text + PAGE);
+	EXPECT_EQ(1, tables_count());
+	EXPECT_WALK(LEAF_FOUND, text);
+	EXPECT_EQ(2, tables_count());
+	EXPECT_STREQ("good", state_at(text));
+	EXPECT_STREQ("good", state_at(text + PAGE));
+}
+
+/* The kernel reads no file: what cannot be read is not there. */
+TEST_F(discover, headers_that_are_not_mapped)
+{
+	ASSERT_EQ(0, make_rewritten(&self->object, PROT_NONE));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
+	EXPECT_STREQ("absent:program-headers", state_at(object_text(&self->object)));
+}
+
+/* Only what is mapped from this file at this place is its table. */
+TEST_F(discover, table_outside_of_segments)
+{
+	struct object other = object_good();
+
+	ASSERT_EQ(0, object_make(&other));
+	for (int i = 0; i < 6; i++) {
+		struct object object = object_good();
+		struct elf64_phdr *table = &object.phdrs[GNU_SFRAME];
+
+		ASSERT_EQ(0, object_make(&object));
+		if (i == 0)	/* in another object, which is good */
+			table->p_vaddr = other.base + OBJECT_TABLE * PAGE - object.base;
+		else if (i == 1) /* in the same one, but not there */
+			table->p_vaddr -= PAGE;
+		else if (i == 2) /* it is there, but longer */
+			table->p_filesz += PAGE;
+		else if (i == 3) /* in the kernel */
+			table->p_vaddr = (unsigned long)-2 * PAGE - (unsigned long)object.base;
+		else if (i == 4) /* from its end on */
+			table->p_offset += PAGE;
+		else		/* nowhere */
+			table->p_vaddr += 1UL << 40;
+		ASSERT_EQ(0, object_write(&object));
+		EXPECT_WALK(LEAF_LOST, object_text(&object));
+		EXPECT_EQ(0, strncmp("absent:", state_at(object_text(&object)), 7));
+		EXPECT_EQ(0, tables_count());
+	}
+}
+
+/* Make an object whose table is in so many mappings, of a page each. */
+static int make_spread(struct object *object, unsigned long mappings)
+{
+	unsigned char *area = mmap(NULL, (OBJECT_TABLE + mappings + 2) * PAGE, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *table;
+
+	if (area == MAP_FAILED)
+		return -errno;
+	*object = object_good();
+	object->base = area + PAGE;
+	for (int i = LOAD_TABLE; i <= GNU_SFRAME; i++) {
+		object->phdrs[i].p_filesz = mappings * PAGE;
+		object->phdrs[i].p_memsz = mappings * PAGE;
+	}
+	if (object_write(object) || object_map_parts(object) ||
+	    ftruncate(object->fd, (OBJECT_TABLE + mappings) * PAGE))
+		return -errno;
+
+	table = object->base + OBJECT_TABLE * PAGE;
+	for (unsigned long i = 0; i < mappings; i++) {
+		if (mmap(table + i * PAGE, PAGE, PROT_READ | (i % 2 ? PROT_WRITE : 0),
+			 MAP_PRIVATE | MAP_FIXED, object->fd,
+			 (OBJECT_TABLE + i) * PAGE) == MAP_FAILED)
+			return -errno;
+	}
+	return 0;
+}
+
+/* A walk does not look at any number of mappings. */
+TEST_F(discover, table_in_many_mappings)
+{
+	ASSERT_EQ(0, make_spread(&self->object, 64));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
+	EXPECT_EQ(1, tables_count());
+
+	ASSERT_EQ(0, make_spread(&self->object, 65));
+	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
+	EXPECT_STREQ("absent:not-mapped", state_at(object_text(&self->object)));
+	EXPECT_EQ(1, tables_count());
+}
+
+/* --- Files and memory that go away --- */
+
+/* No SIGBUS, and no answer: it may be there again. */
+TEST_F(discover, truncated_file)
+{
+	unsigned char *text;
+
+	ASSERT_EQ(0, object_make(&self->object));
+	text = object_text(&self->object);
+	ASSERT_EQ(0, ftruncate(self->object.fd, OBJECT_TABLE * PAGE));
+	EXPECT_WALK(LEAF_LOST, text);
+	EXPECT_STREQ("unchecked", state_at(text));
+	ASSERT_EQ(0, object_write(&self->object));
+	EXPECT_WALK(LEAF_FOUND, text);
+	EXPECT_STREQ("good", state_at(text));
+}
+
+/* The header cannot be read just now: nothing is known about the text. */
+TEST_F(discover, unreadable_header)
+{
+	unsigned char *text;
+
+	ASSERT_EQ(0, object_make(&self->object));
+	text = object_text(&self->object);
+	ASSERT_EQ(0, mprotect(self->object.base, PAGE, PROT_NONE));
+	EXPECT_WALK(LEAF_LOST, text);
+	EXPECT_STREQ("", state_at(text));
+	ASSERT_EQ(0, mprotect(self->object.base, PAGE, PROT_READ));
+	EXPECT_WALK(LEAF_FOUND, text);
+}
+
+/* --- Objects that change while the kernel reads them --- */
+
+static bool stop;
+
+/* Rewrite the headers and the table, map and unmap, until told to end. */
+static void *disturb(void *arg)
+{
+	struct object *object = arg, good = *object;
+	unsigned int seed = 1;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		unsigned char *bytes = (unsigned char *)&object->ehdr;
+		size_t at = rand_r(&seed) % (offsetof(struct object, fd));
+
+		bytes[at] = rand_r(&seed);
+		if (pwrite(object->fd, &object->ehdr, sizeof(object->ehdr), 0) < 0 ||
+		    pwrite(object->fd, object->phdrs, sizeof(object->phdrs),
+			   sizeof(object->ehdr)) < 0 ||
+		    pwrite(object->fd, &object->table, sizeof(object->table),
+			   OBJECT_TABLE * PAGE) < 0)
+			_exit(1);
+		switch (rand_r(&seed) % 4) {
+		case 0:
+			munmap(object->base, PAGE);
+			break;
+		case 1:
+			munmap(object->base + OBJECT_TABLE * PAGE, PAGE);
+			break;
+		case 2:
+			mmap(object->base, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, object->fd, 0);
+			mmap(object->base + OBJECT_TABLE * PAGE, PAGE, PROT_READ,
+			     MAP_PRIVATE | MAP_FIXED, object->fd, OBJECT_TABLE * PAGE);
+			break;
+		default:
+			*object = good;
+			object_write(object);
+			/* The text's mapping is new as well, in one step. */
+			mmap(object_text(object), 2 * PAGE, PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_FIXED, object->fd, OBJECT_TEXT * PAGE);
+		}
+	}
+	return NULL;
+}
+
+/* Whatever is found then, the kernel is well; and afterwards all is as before. */
+TEST_F_TIMEOUT(discover, reads_during_changes, 120)
+{
+	int found = 0, others = 0;
+	time_t until = time(NULL) + 5;
+	struct object disturbed;
+	pthread_t thread;
+
+	ASSERT_EQ(0, object_make(&self->object));
+	disturbed = self->object;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, disturb, &disturbed));
+	while (time(NULL) < until) {
+		if (call_leaf(&self->sampler, object_text(&self->object)) == LEAF_FOUND)
+			found++;
+		else
+			others++;
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	ksft_print_msg("%d found, %d not\n", found, others);
+	EXPECT_LT(0, found);
+	EXPECT_LT(0, others);
+	ASSERT_EQ(0, object_write(&self->object));
+	ASSERT_EQ(0, munmap(self->object.base, OBJECT_SIZE));
+	ASSERT_EQ(0, object_map_parts(&self->object));
+	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 }
 
 TEST_HARNESS_MAIN

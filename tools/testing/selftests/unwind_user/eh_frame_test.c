@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stacks by .eh_frame: what a table may say.
+ * Stacks by .eh_frame: what a table may say, tables of both formats for a text, and
+ * tables that mean no good. RACE_SECONDS says how long a table changes.
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tables.h"
 #include "synth.h"
 #include "eh_frame.h"
 #include "synth_fixture.h"
-
-/* What perf shows of a stack at most is not more than this. */
+#include "hostile.h"
 
 #define EXPECT_END(expected)	EXPECT_EQ(PERF_CALLCHAIN_END_##expected, self->synth.chain.end)
 
@@ -29,34 +33,6 @@ TEST_F(synth, without_a_rule)
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_END(COMPLETE);
 	EXPECT_STREQ("good", state_of(&self->synth.ranges));
-}
-
-TEST_F(synth, rows)
-{
-	/* The call is the instruction before the address that it returns to. */
-	EH_CFI(DEF_CFA_OFFSET, 16, ADVANCE(3), DEF_CFA_OFFSET, 24);
-	EH_CFI(ADVANCE(RETURN_OFFSET - 1), DEF_CFA_OFFSET, 32, ADVANCE(1), DEF_CFA_OFFSET, 48);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	WORD(0x08) = RETURN(1);
-	WORD(0x28) = RETURN(2);
-	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	EXPECT_END(COMPLETE);
-}
-
-TEST_F(synth, frame_pointers)
-{
-	/* Saved, and then used; twice. */
-	EH_CFI(DEF_CFA_OFFSET, 16, SAVED(RBP), 2, ADVANCE(1), DEF_CFA, RBP, 16);
-	EH_CFI(DEF_CFA, RBP, 16, SAVED(RBP), 2);
-	EH_CFI(DEF_CFA, RBP, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bp = AT(0x40);
-	WORD(0x40) = AT(0x13000);
-	WORD(0x48) = RETURN(1);
-	WORD(0x13000) = AT(0x13100);
-	WORD(0x13008) = RETURN(2);
-	WORD(0x13108) = RETURN(3);
-	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 }
 
 /* Nobody knows the frame pointer of a caller, if its rule does not need that. */
@@ -244,18 +220,6 @@ TEST_F(synth, a_register_below_a_signal)
 	EXPECT_END(COMPLETE);
 }
 
-/* Where the caller's stack pointer was stored by hand. */
-TEST_F(synth, cfa_above)
-{
-	/* breg7 16, deref, plus_uconst 8 */
-	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 8);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	WORD(0x10) = AT(0x200);
-	WORD(0x200) = RETURN(1);
-	EXPECT_CALLERS(RETURN(1));
-	EXPECT_END(COMPLETE);
-}
-
 /* It is stored in a frame that has more above that. */
 TEST_F(synth, cfa_far_above)
 {
@@ -314,79 +278,6 @@ TEST_F(synth, stacks_by_turns)
 	EXPECT_END(BAD_FRAME);
 }
 
-/* Such a stack ends, if only where the kernel has no more room. */
-TEST_F(synth, stacks_in_a_circle)
-{
-	unsigned long *below = synth_memory(PAGE);
-
-	ASSERT_NE(NULL, below);
-	ASSERT_LT((unsigned long)below, AT(0));
-	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 8, 0x06, 0x23, 8);
-	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 80);
-	WORD(0x08) = (unsigned long)&below[0];
-	below[0] = RETURN(1);
-	below[3] = AT(-0x50);
-	WORD(-0x08) = RETURN(0);
-	EXPECT_EQ(NULL, synth_sample(&self->synth));
-	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
-	EXPECT_END(DEPTH);
-}
-
-/* Where an empty function starts as well, in front of another in the index or behind it. */
-TEST_F(synth, an_empty_function)
-{
-	struct eh_header *header = eh_header(&self->synth);
-	struct eh_fde *fde;
-
-	EH_CFI(NOP);
-	for (int i = 0; i < 3; i++)
-		EH_CFI(DEF_CFA_OFFSET, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bp = 1;
-	WORD(0x00) = RETURN(1);
-	WORD(0x10) = RETURN(4);
-	EXPECT_CALLERS(RETURN(1), RETURN(4));
-	/* The last two become empty, and are where the first of the three is. */
-	for (int i = 2; i < 4; i++) {
-		fde = (struct eh_fde *)((unsigned char *)header + header->index[i].fde);
-		fde->start -= header->index[i].start - header->index[1].start;
-		fde->size = 0;
-		header->index[i].start = header->index[1].start;
-	}
-	EXPECT_CALLERS(RETURN(1), RETURN(4));
-	EXPECT_END(COMPLETE);
-	/* The first of them is the last, and then is not there. */
-	fde = (struct eh_fde *)((unsigned char *)header + header->index[1].fde);
-	header->index[1].fde = header->index[3].fde;
-	header->index[3].fde = (unsigned char *)fde - (unsigned char *)header;
-	EXPECT_CALLERS(RETURN(1), RETURN(4));
-	EXPECT_END(COMPLETE);
-	header->index[3].fde = header->index[2].fde;
-	EXPECT_CALLERS(RETURN(1));
-	EXPECT_END(NO_INFO);
-	EXPECT_STREQ("good", state_of(&self->synth.ranges));
-}
-
-/* A CIE of version 4 has two bytes more. */
-TEST_F(synth, version_4)
-{
-	static const unsigned char cie[] = {
-		4, 'z', 'R', 0, 8, 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
-		DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1,
-	};
-
-	EH_CFI(DEF_CFA_OFFSET, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	memcpy(self->synth.table + 8, cie, sizeof(cie));
-	WORD(0x08) = RETURN(1);
-	EXPECT_CALLERS(RETURN(1));
-	EXPECT_END(COMPLETE);
-	/* Addresses of four bytes. */
-	self->synth.table[12] = 4;
-	EXPECT_NO_CALLERS();
-	EXPECT_END(RULE);
-}
-
 /* S without the kernel's frame: the caller's address is exact. */
 TEST_F(synth, signal_without_a_frame)
 {
@@ -429,6 +320,187 @@ TEST_F(synth, unsupported_and_a_frame_pointer)
 	WORD(0x108) = RETURN(1);
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_TRUE(self->synth.chain.guessed);
+}
+
+/* --- Two tables --- */
+
+/*
+ * Make another table for the same text, of SFrame, which knows the first function.
+ * By it that is called by the second, by the other table by the third.
+ */
+static struct unwind_table add_sframe(FIXTURE_DATA(synth) *self)
+{
+	struct synth *synth = &self->synth;
+	struct hand_table *table = (struct hand_table *)(synth->table + SYNTH_TABLE - PAGE);
+	struct unwind_table sframe = ranges(synth->text, SYNTH_TEXT, table, PAGE);
+
+	*table = table_for(table, synth->text);
+	table->index[0].size = FUNCTION_SIZE;
+	table->row_cfa = 16;
+	/* What .eh_frame has ends before. */
+	do_unregister(&synth->ranges);
+	synth->ranges.table_end = sframe.table_start;
+	do_register(&synth->ranges);
+
+	EH_CFI(NOP);
+	EH_CFI(DEF_CFA_OFFSET, 24);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	REGS.bp = 1;
+	WORD(0x00) = RETURN(2);
+	WORD(0x08) = RETURN(1);
+	WORD(0x20) = RETURN(2);
+	return sframe;
+}
+
+TEST_F(synth, sframe_is_asked_first)
+{
+	struct unwind_table sframe = add_sframe(self);
+	struct listed all[4];
+
+	EXPECT_CALLERS(RETURN(2));
+	ASSERT_EQ(0, do_register(&sframe));
+	/* Each keeps the other one. */
+	EXPECT_EQ(0, do_register(&sframe));
+	EXPECT_EQ(0, do_register(&self->synth.ranges));
+	/* The first function by the one, the others by the other. */
+	EXPECT_CALLERS(RETURN(1), RETURN(2));
+	EXPECT_END(COMPLETE);
+
+	ASSERT_EQ(2, tables_list(all, ARRAY_SIZE(all)));
+	EXPECT_EQ(UNWIND_TABLE_SFRAME, all[0].table.format);
+	EXPECT_EQ(0, all[0].table.header);
+	EXPECT_TRUE(same_ranges(&sframe, &all[0].table));
+	EXPECT_EQ(UNWIND_TABLE_EH_FRAME, all[1].table.format);
+	EXPECT_EQ(self->synth.ranges.header, all[1].table.header);
+	EXPECT_TRUE(same_ranges(&self->synth.ranges, &all[1].table));
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(TABLE_GOOD, all[i].state);
+		EXPECT_EQ(TABLE_BY_PRCTL, all[i].origin);
+	}
+
+	/* Each goes without the other. */
+	ASSERT_EQ(0, do_unregister(&sframe));
+	EXPECT_EQ(-ENOENT, do_unregister(&sframe));
+	EXPECT_CALLERS(RETURN(2));
+	ASSERT_EQ(0, do_register(&sframe));
+	ASSERT_EQ(0, do_unregister(&self->synth.ranges));
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(NO_INFO);
+	EXPECT_EQ(1, tables_count());
+}
+
+TEST_F(synth, malformed_table_disabled_alone)
+{
+	struct unwind_table sframe = add_sframe(self);
+
+	((struct hand_table *)sframe.table_start)->version = 2;
+	ASSERT_EQ(0, do_register(&sframe));
+	EXPECT_CALLERS(RETURN(2));
+	EXPECT_END(COMPLETE);
+	EXPECT_STREQ(VERSION_STATE, state_of(&sframe));
+	EXPECT_STREQ("good", state_of(&self->synth.ranges));
+
+	/* The other way round. */
+	((struct hand_table *)sframe.table_start)->version = 3;
+	ASSERT_EQ(0, do_register(&sframe));
+	eh_header(&self->synth)->version = 2;
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_END(MALFORMED);
+	EXPECT_STREQ("good", state_of(&sframe));
+	EXPECT_STREQ("disabled:version@0x80", state_of(&self->synth.ranges));
+}
+
+/* --- Tables that mean no good --- */
+
+/* Whether the stack is as it should be where the kernel may remember what it has found out. */
+static bool is_again(struct synth *synth, unsigned long caller, unsigned int nr, __u8 end)
+{
+	return !synth_sample_again(synth) && synth->chain.nr == nr && synth->chain.end == end &&
+	       (nr == 1 || synth->chain.ips[1] == caller);
+}
+
+/* A function whose FDE is malformed takes none of the others along. */
+TEST_F(synth, one_bad_function)
+{
+	EH_CFI(RESTORE);
+	EH_CFI(NOP);
+	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	WORD(0x00) = RETURN(2);
+	memcpy((void *)synth_function(&self->synth, 1), synth_code, sizeof(synth_code));
+	for (int i = 0; i < 3; i++) {
+		REGS.ip = synth_function(&self->synth, 0);
+		EXPECT_TRUE(is_again(&self->synth, 0, 1, PERF_CALLCHAIN_END_MALFORMED));
+		EXPECT_STREQ("good", state_of(&self->synth.ranges));
+		REGS.ip = synth_function(&self->synth, 1);
+		EXPECT_TRUE(is_again(&self->synth, RETURN(2), 2, PERF_CALLCHAIN_END_COMPLETE));
+	}
+}
+
+/*
+ * The longest program that there is room for; frames of a word, all in it, and few of
+ * the same address, which would be looked up once.
+ */
+TEST_F(synth, the_longest_programs)
+{
+	static unsigned char program[SYNTH_TABLE - EH_FDES - PAGE];
+	unsigned long *stack = (unsigned long *)self->synth.stack;
+
+	/* Advances by nothing. */
+	memset(program, ADVANCE(0), sizeof(program));
+	EH_CFI(NOP);
+	eh_add(&self->synth, EH_CIE, program, sizeof(program));
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = synth_function(&self->synth, 1) + 1 + i % (FUNCTION_SIZE - 1);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(2, self->synth.chain.nr);
+	EXPECT_END(BUDGET);
+
+	/* With a shorter one it gets further, and another stack has as much as before. */
+	for (int i = 0; i < 2; i++) {
+		EH_NO_RULES();
+		EH_CFI(NOP);
+		eh_add(&self->synth, EH_CIE, program, 20000);
+		EXPECT_EQ(NULL, synth_sample(&self->synth));
+		EXPECT_LT(4, self->synth.chain.nr);
+		EXPECT_GT(32, self->synth.chain.nr);
+		EXPECT_END(BUDGET);
+	}
+	/* One that knows what these have found out gets further still, in the end to the end. */
+	for (unsigned int i = 0, last = self->synth.chain.nr; i < 32; i++) {
+		EXPECT_EQ(NULL, synth_sample_again(&self->synth));
+		if (self->synth.chain.end != PERF_CALLCHAIN_END_BUDGET)
+			break;
+		EXPECT_LT(last, self->synth.chain.nr);
+		last = self->synth.chain.nr;
+	}
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+	EXPECT_END(DEPTH);
+	EH_NO_RULES();
+	EH_CFI(NOP);
+	EH_CFI(NOP);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+	EXPECT_END(DEPTH);
+}
+
+TEST_F_TIMEOUT(synth, a_table_that_changes, 600)
+{
+	struct changing changing = {
+		.synth = &self->synth, .frames = MOST_FRAMES, .len = EH_FDES + 128,
+		.header = EH_HEADER, .header_len = 8,
+	};
+	unsigned long *stack = (unsigned long *)self->synth.stack;
+
+	EH_CFI(NOP);
+	EH_CFI(NOP);
+	for (unsigned int i = 0; i < MAX_CHAIN; i++)
+		stack[i] = RETURN(1);
+	EXPECT_EQ(NULL, changing_sample(&changing));
+	EXPECT_LT(0, changing.whole);
+	EXPECT_LT(changing.whole, changing.samples);
+	EXPECT_LT(0, changing.writes);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 }
 
 TEST_HARNESS_MAIN

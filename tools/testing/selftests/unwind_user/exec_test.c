@@ -8,6 +8,7 @@
 #include <asm/unistd.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/elf.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +21,132 @@
 
 #include "tables.h"
 #include "compat_calls.h"
-#include "program.h"
 
 /* What this program is told to say what it has registered itself, as its status. */
 #define COUNT_OWN	"count-own"
+
+/*
+ * A file of four pages: the program's headers, two pages of text and one that
+ * holds tables. In memory each is a segment, with holes between them.
+ */
+#define SEGMENTS	4
+#define STRIDE		(4 * PAGE)
+#define TEXT_1		(1 * STRIDE)
+#define TEXT_2		(2 * STRIDE)
+#define TABLES		(3 * STRIDE)
+#define TABLE_SIZE	100
+#define BASE		0x10000000UL
+
+struct headers {
+	struct elf64_hdr ehdr;
+	struct elf64_phdr phdrs[SEGMENTS + 4];
+	char interpreter[128];
+};
+
+/* Add a program header. */
+static void program_add_header(struct headers *headers, struct elf64_phdr phdr)
+{
+	headers->phdrs[headers->ehdr.e_phnum++] = phdr;
+}
+
+/* Add the header of an SFrame table. @vaddr: its address, from the first segment on. */
+static void program_add_table(struct headers *headers, unsigned long vaddr, unsigned long size)
+{
+	program_add_header(headers, (struct elf64_phdr) {
+		.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
+		.p_offset = vaddr - TABLES + (SEGMENTS - 1) * PAGE,
+		.p_vaddr = headers->phdrs[0].p_vaddr + vaddr,
+		.p_filesz = size, .p_memsz = size,
+	});
+}
+
+/* Make a program: ET_EXEC for its own address, or ET_DYN for any. Returns its headers. */
+static struct headers program_make(unsigned int type)
+{
+	static const int flags[SEGMENTS] = { PF_R, PF_R | PF_X, PF_R | PF_X, PF_R };
+	unsigned long base = type == ET_EXEC ? BASE : 0;
+	struct headers headers = {
+		.ehdr = {
+			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
+				     ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = type,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_entry = base + TEXT_1,
+			.e_phoff = offsetof(struct headers, phdrs),
+			.e_ehsize = sizeof(struct elf64_hdr),
+			.e_phentsize = sizeof(struct elf64_phdr),
+		},
+	};
+
+	for (int i = 0; i < SEGMENTS; i++)
+		program_add_header(&headers, (struct elf64_phdr) {
+			.p_type = PT_LOAD, .p_flags = flags[i], .p_offset = i * PAGE,
+			.p_vaddr = base + i * STRIDE, .p_filesz = PAGE, .p_memsz = PAGE,
+			.p_align = PAGE,
+		});
+	/* Or the kernel remarks that the stack is executable. */
+	program_add_header(&headers, (struct elf64_phdr) {
+		.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W,
+	});
+	return headers;
+}
+
+/* Let a program have an interpreter. */
+static void program_set_interpreter(struct headers *headers, const char *path)
+{
+	snprintf(headers->interpreter, sizeof(headers->interpreter), "%s", path);
+	program_add_header(headers, (struct elf64_phdr) {
+		.p_type = PT_INTERP, .p_flags = PF_R,
+		.p_offset = offsetof(struct headers, interpreter),
+		.p_filesz = strlen(path) + 1, .p_memsz = strlen(path) + 1,
+	});
+}
+
+/* Write headers and the pages behind them. Returns 0 or a negative errno. */
+static int program_write(const char *path, const void *headers, size_t size)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, headers, size) != (ssize_t)size || ftruncate(fd, SEGMENTS * PAGE))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/*
+ * Execute a program and stop it before its first instruction. Returns the child; or a negative
+ * errno if it could not be executed, or -EPROTO if it ended otherwise.
+ */
+static pid_t program_start(const char *path)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		execl(path, path, NULL);
+		_exit(errno);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -errno;
+	if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP)
+		return pid;
+	if (WIFSTOPPED(status)) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return WIFEXITED(status) && WEXITSTATUS(status) ? -WEXITSTATUS(status) : -EPROTO;
+}
+
+/* End a child that has been stopped. */
+static void program_end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
 
 FIXTURE(exec) {
 	char directory[32];
@@ -244,67 +367,6 @@ TEST_F(exec, the_limit)
 	EXPECT_EQ(1, lines_with_limit(self, 1));
 	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES, self->program));
 	EXPECT_EQ(0, lines_with_limit(self, 0));
-}
-
-/*
- * A program that registers its second segment, with what the file has behind its
- * tables, and exits with what that returns, without the sign. exec registers as many
- * of its two segments as the limit allows.
- */
-static int status_with_limit(FIXTURE_DATA(exec) *self, int limit)
-{
-	unsigned char code[] = {
-		0xb8, 0x9d, 0x00, 0x00, 0x00,		/* mov $__NR_prctl, %eax */
-		0xbf, 0x00, 0x00, 0x00, 0x00,		/* mov $PR_UNWIND_TABLES, %edi */
-		0xbe, 0x00, 0x00, 0x00, 0x00,		/* mov $operation, %esi */
-		0xba, 0x00, 0x00, 0x00, 0x00,		/* mov $element, %edx */
-		0x41, 0xba, 0x01, 0x00, 0x00, 0x00,	/* mov $1, %r10d */
-		0x41, 0xb8, sizeof(struct unwind_table), 0x00, 0x00, 0x00, /* mov $, %r8d */
-		0x0f, 0x05,				/* syscall */
-		0xf7, 0xd8,				/* neg %eax */
-		0x89, 0xc7,				/* mov %eax, %edi */
-		0xb8, 0x3c, 0x00, 0x00, 0x00,		/* mov $__NR_exit, %eax */
-		0x0f, 0x05,				/* syscall */
-	};
-	const int option = PR_UNWIND_TABLES, operation = PR_UNWIND_TABLES_REGISTER;
-	const int element = BASE + TABLES + 256;
-	struct unwind_table table = ranges((void *)(BASE + TEXT_2), PAGE,
-					   (void *)(BASE + TABLES), TABLE_SIZE);
-	struct headers headers = program_make(ET_EXEC);
-	int fd, status = -1;
-	pid_t pid;
-
-	memcpy(code + 6, &option, sizeof(option));
-	memcpy(code + 11, &operation, sizeof(operation));
-	memcpy(code + 16, &element, sizeof(element));
-	program_add_table(&headers, TABLES, TABLE_SIZE);
-	if (program_write(self->program, &headers, sizeof(headers)))
-		return -1;
-	fd = open(self->program, O_WRONLY | O_CLOEXEC);
-	if (pwrite(fd, code, sizeof(code), PAGE) != sizeof(code) ||
-	    pwrite(fd, &table, sizeof(table), 3 * PAGE + 256) != sizeof(table))
-		return -1;
-	close(fd);
-
-	if (sysctl_set(SYSCTL_MAX, limit))
-		return -1;
-	pid = fork();
-	if (!pid) {
-		execl(self->program, self->program, NULL);
-		_exit(255);
-	}
-	waitpid(pid, &status, 0);
-	sysctl_restore();
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-TEST_F(exec, its_tables_count)
-{
-	if (lines_with_limit(self, 2) == -EACCES)
-		SKIP(return, "cannot write " SYSCTL_MAX);
-	EXPECT_EQ(ENOSPC, status_with_limit(self, 1));
-	/* What is replaced makes room: one was registered. */
-	EXPECT_EQ((unsigned char)-1, status_with_limit(self, 2));
 }
 
 /* --- What exec does not look at --- */

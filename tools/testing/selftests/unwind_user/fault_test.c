@@ -19,13 +19,13 @@
 #define ALL	((1U << PART_PAGES) - 1)
 
 FIXTURE(fault) {
-	/* What tests do things to: pages of its text, by the same table. */
+	/* The pages of text that the operations change. They share a table. */
 	struct layout layout;
 	struct unwind_table texts[PART_PAGES];
-	/* What they do not. */
+	/* A table that no operation changes. */
 	struct layout calm;
 	int fd;
-	/* What happened so far. */
+	/* An operation has failed for want of memory, or of a copy. */
 	bool no_memory, no_copy;
 };
 
@@ -40,6 +40,8 @@ FIXTURE_SETUP(fault)
 	if (error)
 		SKIP(return, NO_FAULTS, -error);
 	ASSERT_EQ(0, tables_count());
+	/* A page fault that fails would take the place of what the operation does. */
+	mlockall(MCL_CURRENT);
 	ASSERT_EQ(0, layout_make(&self->layout));
 	ASSERT_EQ(0, layout_make(&self->calm));
 	for (int i = 0; i < PART_PAGES; i++)
@@ -221,100 +223,6 @@ TEST_F(fault, replace)
 	self->texts[0] = new;
 	EXPECT_TRUE(state_is(self, ALL));
 	EXPECT_TRUE(self->no_memory && self->no_copy);
-}
-
-/* --- Another table for the first text --- */
-
-static struct unwind_table second_of(FIXTURE_DATA(fault) *self)
-{
-	struct unwind_table second = self->texts[0];
-
-	second.format = UNWIND_TABLE_EH_FRAME;
-	second.header = second.table_start;
-	return second;
-}
-
-static long register_second(FIXTURE_DATA(fault) *self)
-{
-	struct unwind_table second = second_of(self);
-
-	return do_register(&second);
-}
-
-static long unregister_second(FIXTURE_DATA(fault) *self)
-{
-	struct unwind_table second = second_of(self);
-
-	return do_unregister(&second);
-}
-
-static long update_second(FIXTURE_DATA(fault) *self)
-{
-	struct unwind_table second = second_of(self);
-
-	second.table_end += PAGE;
-	return do_register(&second);
-}
-
-/* Whether the first text has its own table, and another one that ends there, or none for 0. */
-static bool second_ends_at(FIXTURE_DATA(fault) *self, unsigned long end)
-{
-	struct listed all[3];
-	long count = tables_list(all, ARRAY_SIZE(all));
-
-	const struct unwind_table *first = &all[0].table, *second = &all[1].table;
-
-	return count == (end ? 2 : 1) && same_ranges(first, &self->texts[0]) &&
-	       first->format == UNWIND_TABLE_SFRAME &&
-	       (!end || (second->format == UNWIND_TABLE_EH_FRAME && second->table_end == end &&
-			 second->text_start == first->text_start));
-}
-
-TEST_F(fault, second_table)
-{
-	unsigned long end = second_of(self).table_end;
-	long ret;
-
-	ASSERT_EQ(0, do_register(&self->texts[0]));
-	ret = register_second(self);
-	if (ret == -EINVAL)
-		SKIP(return, "no CONFIG_UNWIND_USER_EH_FRAME");
-	ASSERT_EQ(0, ret);
-	ASSERT_EQ(0, unregister_second(self));
-
-	for (int n = 1; failing(self, n, register_second, &ret); n++) {
-		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -EFAULT);
-		ASSERT_TRUE(second_ends_at(self, ret ? 0 : end)) TH_LOG("%ld, fault %d", ret, n);
-		if (!ret)
-			ASSERT_EQ(0, unregister_second(self));
-	}
-	EXPECT_TRUE(self->no_memory && self->no_copy);
-	self->no_memory = false;
-	self->no_copy = false;
-	for (int n = 1; failing(self, n, update_second, &ret); n++) {
-		struct unwind_table second = second_of(self);
-
-		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -EFAULT);
-		ASSERT_TRUE(second_ends_at(self, end + (ret ? 0 : PAGE)))
-			TH_LOG("%ld, fault %d", ret, n);
-		ASSERT_EQ(0, do_register(&second));
-	}
-	ASSERT_TRUE(second_ends_at(self, end + PAGE));
-	EXPECT_TRUE(self->no_memory && self->no_copy);
-	self->no_copy = false;
-	for (int n = 1; failing(self, n, unregister_second, &ret); n++) {
-		ASSERT_TRUE(ret == 0 || ret == -ENOMEM || ret == -EFAULT)
-			TH_LOG("%ld, fault %d", ret, n);
-		ASSERT_TRUE(second_ends_at(self, ret ? end + PAGE : 0))
-			TH_LOG("%ld, fault %d", ret, n);
-		if (!ret) {
-			ASSERT_EQ(0, register_second(self));
-			ASSERT_EQ(0, update_second(self));
-		}
-	}
-	EXPECT_EQ(0, ret);
-	EXPECT_TRUE(second_ends_at(self, 0));
-	EXPECT_TRUE(self->no_copy);
 }
 
 /* The second text, on a page of its own. */

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who shares registrations with whom: children have their own, which start as a
- * copy, if only once either changes something; threads and children that share
- * memory have the same.
+ * Who shares registrations with whom: a child has its own, which start as a copy of the
+ * parent's, without those of memory that it does not get. Threads and children that share
+ * memory have the same. What registrations cost in memory, also if a child has them, too.
  */
 #include "kselftest_harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tables.h"
 
 FIXTURE(family) {
-	struct layout layout, other;
+	struct layout layout, other, third;
 	struct unwind_table good, second;
 };
 
@@ -25,7 +34,9 @@ FIXTURE_SETUP(family)
 		SKIP(return, NO_TABLES);
 	ASSERT_EQ(0, layout_make(&self->layout));
 	ASSERT_EQ(0, layout_make(&self->other));
+	ASSERT_EQ(0, layout_make(&self->third));
 	ASSERT_EQ(0, do_register(&self->layout.good));
+	ASSERT_EQ(0, do_register(&self->third.good));
 	self->good = self->layout.good;
 	self->second = self->other.good;
 }
@@ -34,68 +45,63 @@ FIXTURE_TEARDOWN(family)
 {
 }
 
+/* Change what a process has: one table goes, another one is unmapped, and one comes. */
+static bool change(FIXTURE_DATA(family) *self)
+{
+	return !do_unregister(&self->good) &&
+	       !munmap(self->third.text, PAGE) && !do_register(&self->other.good);
+}
+
+static bool is_unchanged(FIXTURE_DATA(family) *self)
+{
+	return registered(&self->good) && registered(&self->third.good) &&
+	       !registered(&self->other.good);
+}
+
+static bool is_changed(FIXTURE_DATA(family) *self)
+{
+	return !registered(&self->good) && !registered(&self->third.good) &&
+	       registered(&self->other.good);
+}
+
+/* A parent and its child change their tables, in this order or the other one. */
 TEST_F(family, fork)
 {
-	pid_t pid = fork();
+	for (int child_first = 0; child_first < 2; child_first++) {
+		int go[2];
+		pid_t pid;
 
-	if (!pid) {
-		EXPECT_TRUE(registered(&self->good));
-		EXPECT_EQ(TABLE_BY_PRCTL, tables_find(&self->good).origin);
-		EXPECT_EQ(0, do_unregister(&self->good));
-		EXPECT_EQ(0, do_register(&self->second));
-		_exit(0);
-	}
-	EXPECT_TRUE(ended_well(pid));
-	/* What the child did is not the parent's. */
-	EXPECT_TRUE(registered(&self->good));
-	EXPECT_FALSE(registered(&self->second));
-}
+		ASSERT_EQ(0, pipe(go));
+		pid = fork();
+		if (!pid) {
+			char byte;
 
-TEST_F(family, later_changes_by_parent)
-{
-	int go[2];
-	pid_t pid;
-
-	ASSERT_EQ(0, pipe(go));
-	pid = fork();
-	if (!pid) {
-		char byte;
-
-		close(go[1]);
-		EXPECT_EQ(0, read(go[0], &byte, 1));
-		EXPECT_TRUE(registered(&self->good));
-		EXPECT_FALSE(registered(&self->second));
-		_exit(0);
-	}
-	close(go[0]);
-	EXPECT_EQ(0, do_unregister(&self->good));
-	EXPECT_EQ(0, do_register(&self->second));
-	close(go[1]);
-	EXPECT_TRUE(ended_well(pid));
-}
-
-TEST_F(family, fork_of_a_fork)
-{
-	pid_t child = fork();
-
-	if (!child) {
-		pid_t grandchild;
-
-		EXPECT_EQ(0, do_register(&self->second));
-		grandchild = fork();
-		if (!grandchild) {
-			EXPECT_TRUE(registered(&self->good));
-			EXPECT_TRUE(registered(&self->second));
-			EXPECT_EQ(0, do_unregister(&self->good));
+			close(go[1]);
+			if (!child_first)
+				EXPECT_EQ(0, read(go[0], &byte, 1));
+			EXPECT_EQ(TABLE_BY_PRCTL, tables_find(&self->good).origin);
+			EXPECT_TRUE(is_unchanged(self));
+			EXPECT_TRUE(change(self));
+			EXPECT_TRUE(is_changed(self));
 			_exit(0);
 		}
-		EXPECT_TRUE(ended_well(grandchild));
-		EXPECT_TRUE(registered(&self->good));
-		_exit(0);
+		close(go[0]);
+		if (child_first)
+			EXPECT_TRUE(ended_well(pid));
+		EXPECT_TRUE(is_unchanged(self));
+		if (!child_first)
+			EXPECT_TRUE(change(self));
+		close(go[1]);
+		if (!child_first)
+			EXPECT_TRUE(ended_well(pid));
+		EXPECT_EQ(!child_first, is_changed(self));
+		/* For the second time. */
+		ASSERT_EQ(self->third.text, mmap(self->third.text, PAGE, PROT_READ | PROT_EXEC,
+						 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+		ASSERT_EQ(0, do_register(&self->good));
+		ASSERT_EQ(0, do_register(&self->third.good));
+		ASSERT_EQ(child_first ? -ENOENT : 0, do_unregister(&self->other.good));
 	}
-	EXPECT_TRUE(ended_well(child));
-	EXPECT_TRUE(registered(&self->good));
-	EXPECT_FALSE(registered(&self->second));
 }
 
 /*
@@ -143,81 +149,11 @@ TEST_F_TIMEOUT(family, generations, 120)
 	EXPECT_EQ(others, tables_count());
 }
 
-/* Children that are all there at once, of which each has another set. */
-TEST_F(family, siblings)
-{
-	enum { SIBLINGS = 16 };
-	long others = tables_count();
-	int go[2], done[2];
-	pid_t pids[SIBLINGS];
-	char byte = 0;
-
-	ASSERT_EQ(0, pipe(go));
-	ASSERT_EQ(0, pipe(done));
-	for (int nth = 0; nth < SIBLINGS; nth++) {
-		pids[nth] = fork();
-		if (!pids[nth]) {
-			close(go[1]);
-			for (int i = 0; i <= nth; i++) {
-				struct unwind_table table = ranges(self->other.text + 16 * i, 8,
-								   self->other.table, PAGE);
-
-				if (do_register(&table))
-					_exit(1);
-			}
-			if (write(done[1], &byte, 1) != 1 || read(go[0], &byte, 1))
-				_exit(2);
-			_exit(tables_count() != others + nth + 1);
-		}
-	}
-	for (int nth = 0; nth < SIBLINGS; nth++)
-		EXPECT_EQ(1, read(done[0], &byte, 1));
-	EXPECT_EQ(0, do_unregister(&self->good));
-	EXPECT_EQ(others - 1, tables_count());
-	close(go[1]);
-	for (int nth = 0; nth < SIBLINGS; nth++)
-		EXPECT_TRUE(ended_well(pids[nth]));
-	EXPECT_EQ(others - 1, tables_count());
-}
-
-TEST_F(family, children_of_many_ranges)
-{
-	/* Many nodes of a tree, which are copied, and each child changes its copy. */
-	long others = tables_count(), count;
-
-	for (int i = 0; i < 1000; i++) {
-		struct unwind_table table = ranges(self->other.text + 16 * i, 8,
-						   self->other.table, PAGE);
-
-		ASSERT_EQ(0, do_register(&table));
-	}
-	for (int nth = 0; nth < 8; nth++) {
-		pid_t pid = fork();
-
-		if (!pid) {
-			for (int i = nth; i < 1000; i += 8) {
-				struct unwind_table table = ranges(self->other.text + 16 * i, 8,
-								   self->other.table, PAGE);
-
-				ASSERT_EQ(0, do_unregister(&table));
-			}
-			EXPECT_EQ(others + 1000 - 125, tables_count());
-			munmap(self->other.text, PART_PAGES * PAGE);
-			EXPECT_EQ(others, tables_count());
-			_exit(0);
-		}
-		count = tables_count();
-		EXPECT_TRUE(ended_well(pid));
-		EXPECT_EQ(others + 1000, count);
-	}
-	EXPECT_EQ(others + 1000, tables_count());
-}
-
 /*
  * Address spaces with trees of many shapes come to their end. How deep a tree
  * is, and how full its nodes are, depends on the number alone.
  */
-/* Slow where a kernel looks for mistakes. */
+
 TEST_F_TIMEOUT(family, registries_of_many_sizes, 600)
 {
 	static struct unwind_table tables[4000];
@@ -301,6 +237,242 @@ TEST_F(family, threads)
 	EXPECT_EQ(0, work.result);
 	EXPECT_TRUE(registered(&self->second));
 	EXPECT_FALSE(registered(&self->good));
+}
+
+/* --- Memory that children do not get --- */
+
+/* Whether a child has a table. */
+static bool reaches_child(const struct unwind_table *table)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(registered(table));
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status);
+}
+
+TEST_F(family, memory_that_is_not_inherited)
+{
+	static const struct {
+		int advice, undo, first, end;
+		bool stays;
+	} cases[] = {
+		{ MADV_DONTFORK, MADV_DOFORK, 1, 5 },		/* text */
+		{ MADV_DONTFORK, MADV_DOFORK, 9, 10 },		/* the last page of the table */
+		{ MADV_DONTFORK, MADV_DOFORK, 5, 6, true },	/* between text and table */
+		{ MADV_WIPEONFORK, MADV_KEEPONFORK, 1, 2 },	/* the first page of text */
+		{ MADV_WIPEONFORK, MADV_KEEPONFORK, 6, 10 },	/* the table */
+		{ MADV_WIPEONFORK, MADV_KEEPONFORK, 10, 12, true },
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		unsigned char *start = self->layout.area + cases[i].first * PAGE;
+		size_t len = (cases[i].end - cases[i].first) * PAGE;
+
+		ASSERT_EQ(0, madvise(start, len, cases[i].advice));
+		EXPECT_EQ(cases[i].stays, reaches_child(&self->good)) TH_LOG("advice %u", i);
+		EXPECT_TRUE(reaches_child(&self->third.good));
+		ASSERT_EQ(0, madvise(start, len, cases[i].undo));
+		EXPECT_TRUE(reaches_child(&self->good)) TH_LOG("advice %u", i);
+	}
+}
+
+#define MANY_PAGES	200
+
+/* Many tables that overlap, in as many mappings as pages: the child gets all of them. */
+TEST_F_TIMEOUT(family, tables_that_overlap, 300)
+{
+	unsigned char *text = mmap(NULL, 2 * MANY_PAGES * PAGE, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *table = text + MANY_PAGES * PAGE;
+	long others = tables_count(), count = 4000 - others, has;
+	int result[2];
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, text);
+	ASSERT_EQ(0, pipe(result));
+	for (int i = 0; i < MANY_PAGES; i++) {
+		int more = i % 2 ? PROT_WRITE : 0;
+
+		ASSERT_EQ(0, mprotect(text + i * PAGE, PAGE, PROT_READ | PROT_EXEC | more));
+		ASSERT_EQ(0, mprotect(table + i * PAGE, PAGE, PROT_READ | more));
+	}
+	for (int i = 0; i < count; i++) {
+		struct unwind_table wanted = ranges(text + 64 * i, 64, table + i,
+						    (MANY_PAGES - 1) * PAGE);
+
+		ASSERT_EQ(0, do_register(&wanted));
+	}
+	pid = fork();
+	if (!pid) {
+		has = tables_count();
+		_exit(write(result[1], &has, sizeof(has)) != sizeof(has));
+	}
+	ASSERT_TRUE(ended_well(pid));
+	ASSERT_EQ(sizeof(has), read(result[0], &has, sizeof(has)));
+	EXPECT_EQ(others + count, has);
+}
+
+/* --- What registrations cost --- */
+
+#define TEXTS	32768
+/* No more is said of a text: its tree costs as well. */
+#define TEXT_BYTES	128
+/*
+ * What a CPU may have been given before, as MEMCG_CHARGE_BATCH, and charged already:
+ * for pages, and for objects.
+ */
+#define STOCK_BYTES	(2 * 64 * (long)PAGE)
+
+/* What is charged, in bytes; or a negative errno, and LONG_MIN. */
+struct charge {
+	long registered;	/* for many registrations */
+	long forked;		/* for a child that has them, too */
+};
+
+/* Register many; returns what this is charged. */
+static long charge_of_many(const struct layout *layout, unsigned char *text, const char *current)
+{
+	static struct unwind_table batch[256];
+	long before, after;
+
+	/* All that is needed is in memory from now on. */
+	memset(batch, 1, sizeof(batch));
+	before = read_number(current);
+	for (int n = 0; n < TEXTS; n += ARRAY_SIZE(batch)) {
+		long ret;
+
+		for (unsigned int i = 0; i < ARRAY_SIZE(batch); i++)
+			batch[i] = ranges(text + 2 * (n + i), 1, layout->table, PAGE);
+		ret = tables_call(PR_UNWIND_TABLES_REGISTER, batch, ARRAY_SIZE(batch),
+				  sizeof(*batch));
+		if (ret != ARRAY_SIZE(batch))
+			return ret < 0 ? ret : -EPROTO;
+	}
+	after = read_number(current);
+	if (before < 0 || after < 0)
+		return -EIO;
+	return after - before;
+}
+
+/* Measure both in a process that is in the cgroup. */
+static struct charge charges_of(const struct layout *layout, const char *current)
+{
+	unsigned char *text = mmap(NULL, 2 * TEXTS, PROT_READ | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct charge charge = { -ENOMEM, LONG_MIN };
+	int go[2], count[2];
+	long before, has = 0;
+	pid_t pid;
+
+	if (text == MAP_FAILED || pipe(go) || pipe(count))
+		return charge;
+	charge.registered = charge_of_many(layout, text, current);
+	/* Nodes of the tree that were replaced are freed after a grace period. */
+	sleep(1);
+	before = read_number(current);
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		has = tables_count();
+		_exit(write(count[1], &has, sizeof(has)) != sizeof(has) || read(go[0], &has, 1));
+	}
+	close(count[1]);
+	/* The child is there, with all of them, until it is told to go. */
+	if (read(count[0], &has, sizeof(has)) == sizeof(has) && has == tables_count())
+		charge.forked = read_number(current) - before;
+	close(go[1]);
+	if (!ended_well(pid))
+		charge.forked = LONG_MIN;
+	return charge;
+}
+
+/* A new cgroup below the root of a mount, with its memory counted; 0 or a negative errno. */
+static int make_cgroup(const char *root, char *group, size_t size)
+{
+	char path[128];
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("cgroup2", root, "cgroup2", 0, NULL))
+		return -errno;
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
+	if (write_string(path, "+memory"))
+		return -ENOENT;
+	snprintf(group, size, "%s/unwind_user_test.%d", root, getpid());
+	return mkdir(group, 0700) ? -errno : 0;
+}
+
+static struct charge charges_in_cgroup(struct __test_metadata *_metadata,
+				       const struct layout *layout, const char *group)
+{
+	char procs[192], current[192];
+	struct charge *charge = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", group);
+	snprintf(current, sizeof(current), "%s/memory.current", group);
+	ASSERT_NE(MAP_FAILED, charge);
+	pid = fork();
+	if (!pid) {
+		cpu_set_t cpus;
+
+		/* Stay on one CPU: each has memory of its own that is charged in advance. */
+		CPU_ZERO(&cpus);
+		CPU_SET(sched_getcpu(), &cpus);
+		if (sched_setaffinity(0, sizeof(cpus), &cpus) || write_string(procs, "0"))
+			_exit(1);
+		*charge = charges_of(layout, current);
+		_exit(0);
+	}
+	EXPECT_TRUE(ended_well(pid));
+	return *charge;
+}
+
+FIXTURE(charge)
+{
+};
+
+FIXTURE_SETUP(charge)
+{
+}
+
+FIXTURE_TEARDOWN(charge)
+{
+}
+
+TEST_F_TIMEOUT(charge, memory_is_charged_and_shared, 600)
+{
+	char root[] = "/tmp/unwind_user.XXXXXX", group[128];
+	struct charge charge = {};
+	struct layout layout;
+	int error;
+
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	ASSERT_EQ(0, layout_make(&layout));
+	ASSERT_NE(NULL, mkdtemp(root));
+	error = make_cgroup(root, group, sizeof(group));
+	if (error) {
+		umount(root);
+		rmdir(root);
+		SKIP(return, "no cgroup whose memory is counted: errno %d", -error);
+	}
+	EXPECT_EQ(0, sysctl_set(SYSCTL_MAX, TEXTS + 100));
+	charge = charges_in_cgroup(_metadata, &layout, group);
+	sysctl_restore();
+	EXPECT_EQ(0, rmdir(group));
+	umount(root);
+	rmdir(root);
+
+	TH_LOG("%d texts: %ld bytes charged, and %ld for a child that has them, too",
+	       TEXTS, charge.registered, charge.forked);
+	ASSERT_LT(0, charge.registered);
+	EXPECT_LE(TEXTS * TEXT_BYTES, charge.registered + STOCK_BYTES);
+	/* A child has page tables and pages of its own, and a tree, but no copies of the texts. */
+	EXPECT_LE(-STOCK_BYTES, charge.forked);
+	EXPECT_GT(TEXTS * TEXT_BYTES / 2, charge.forked);
 }
 
 TEST_HARNESS_MAIN

@@ -21,9 +21,8 @@
 
 #include "object.h"
 #include "tables.h"
-#include "synth.h"
+#include "synth_fixture.h"
 #include "hostile.h"
-#include "changing.h"
 #include "uffd.h"
 
 /* For so many texts of a stack a table is looked for, and so many reads may wait. */
@@ -34,30 +33,10 @@
 /* How long others may be kept waiting, on a slow machine. */
 #define PATIENCE	60
 
-FIXTURE(hostile) {
-	struct synth synth;
-};
-
-FIXTURE_SETUP(hostile)
-{
-	int error;
-
-	if (tables_missing())
-		SKIP(return, NO_TABLES);
-	error = -synth_make(&self->synth);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
-}
-
-FIXTURE_TEARDOWN(hostile)
-{
-}
-
 /* --- Much work --- */
 
 /* The walk ends when it has read more than programs have, not when it is through. */
-TEST_F(hostile, the_longest_functions)
+TEST_F(synth, the_longest_functions)
 {
 	EXPECT_EQ(NULL, hostile_rows(&self->synth) ?: synth_sample(&self->synth));
 	/* The first frame takes most of what there is. */
@@ -72,7 +51,7 @@ TEST_F(hostile, the_longest_functions)
 	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 }
 
-TEST_F(hostile, the_longest_rows)
+TEST_F(synth, the_longest_rows)
 {
 	hostile_long_rows(&self->synth);
 	EXPECT_EQ(NULL, synth_sample(&self->synth));
@@ -80,7 +59,7 @@ TEST_F(hostile, the_longest_rows)
 	EXPECT_EQ(PERF_CALLCHAIN_END_BUDGET, self->synth.chain.end);
 }
 
-TEST_F(hostile, as_many_frames_as_there_can_be)
+TEST_F(synth, as_many_frames_as_there_can_be)
 {
 	hostile_frames(&self->synth);
 	/* Also as far as the kernel remembers them. */
@@ -120,7 +99,7 @@ static int make_objects(struct synth *synth)
 }
 
 /* A walk looks for the tables of a few texts only. The next one finds more. */
-TEST_F(hostile, many_texts_without_a_table_yet)
+TEST_F(synth, many_texts_without_a_table_yet)
 {
 	const struct chain *chain = &self->synth.chain;
 
@@ -140,7 +119,7 @@ TEST_F(hostile, many_texts_without_a_table_yet)
 }
 
 /* A few reads may wait for a page that is not there. The next walk finds it. */
-TEST_F(hostile, many_tables_that_are_not_in_memory)
+TEST_F(synth, many_tables_that_are_not_in_memory)
 {
 	const struct chain *chain = &self->synth.chain;
 
@@ -218,7 +197,7 @@ static int known_as(const char *reason)
  * Generated code in thousands of mappings: it has frame pointers, and nobody needs to know
  * more. It costs no discovery, whether the kernel can remember it or not.
  */
-TEST_F_TIMEOUT(hostile, many_texts_without_a_file, 120)
+TEST_F_TIMEOUT(synth, many_texts_without_a_file, 120)
 {
 	unsigned char *texts[CALLS];
 
@@ -237,7 +216,7 @@ TEST_F_TIMEOUT(hostile, many_texts_without_a_file, 120)
 }
 
 /* The same in a file that is no object: its first page is text or, then, not mapped at all. */
-TEST_F_TIMEOUT(hostile, many_texts_of_a_file_without_a_header, 120)
+TEST_F_TIMEOUT(synth, many_texts_of_a_file_without_a_header, 120)
 {
 	for (unsigned int first = 0; first < 2; first++) {
 		int fd = syscall(__NR_memfd_create, "code", 0);
@@ -272,7 +251,7 @@ static int make_objects_without_a_table(unsigned char *texts[], unsigned int nr)
 }
 
 /* The objects that a walk does not look at any more are followed by frame pointer. */
-TEST_F(hostile, many_objects_with_frame_pointers)
+TEST_F(synth, many_objects_with_frame_pointers)
 {
 	unsigned char *texts[ARRAY_SIZE(objects)];
 
@@ -287,7 +266,7 @@ TEST_F(hostile, many_objects_with_frame_pointers)
 }
 
 /* Two texts of which nothing can be found out now call each other. */
-TEST_F(hostile, two_objects_that_cannot_be_read)
+TEST_F(synth, two_objects_that_cannot_be_read)
 {
 	unsigned char *texts[2];
 
@@ -310,7 +289,7 @@ static void *unmap_always(void *stop)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(hostile, objects_while_others_unmap, 120)
+TEST_F_TIMEOUT(synth, objects_while_others_unmap, 120)
 {
 	unsigned char *texts[ARRAY_SIZE(objects)];
 	pthread_t thread;
@@ -352,7 +331,7 @@ static void *unmap_at_headers(void *arg)
 }
 
 /* However often the kernel tries, an object counts once. */
-TEST_F_TIMEOUT(hostile, each_object_counts_once, 120)
+TEST_F_TIMEOUT(synth, each_object_counts_once, 120)
 {
 	unsigned char *texts[DISCOVERIES];
 	int uffd = uffd_open(0);
@@ -378,7 +357,7 @@ TEST_F_TIMEOUT(hostile, each_object_counts_once, 120)
 
 /* --- Circles --- */
 
-TEST_F(hostile, frame_pointers_in_circles)
+TEST_F(synth, frame_pointers_in_circles)
 {
 	/* To itself, and to each other. */
 	REGS.bp = AT(0x100);
@@ -397,7 +376,7 @@ TEST_F(hostile, frame_pointers_in_circles)
 }
 
 /* A signal's frame may be anywhere, so its own frame may be its caller. */
-TEST_F(hostile, signal_frames_in_circles)
+TEST_F(synth, signal_frames_in_circles)
 {
 	unsigned long restorer = hostile_signals(&self->synth);
 
@@ -408,7 +387,7 @@ TEST_F(hostile, signal_frames_in_circles)
 }
 
 /* The same with a handler that has a frame, and a restorer known by its mark. */
-TEST_F(hostile, handlers_in_circles)
+TEST_F(synth, handlers_in_circles)
 {
 	unsigned long restorer = synth_function(&self->synth, 2) + 1;
 
@@ -428,7 +407,7 @@ TEST_F(hostile, handlers_in_circles)
 
 /* --- Tables that change --- */
 
-TEST_F_TIMEOUT(hostile, a_table_that_changes, 600)
+TEST_F_TIMEOUT(synth, a_table_that_changes, 600)
 {
 	struct table_header *header = (struct table_header *)self->synth.table;
 	struct changing changing = {
@@ -459,7 +438,7 @@ struct late {
 	const char *error;
 };
 
-/* What children exit with. */
+/* A child exits with this where it may not make one. */
 #define NO_USERFAULTFD	4
 
 /* Be sampled, and wait. */
@@ -478,7 +457,7 @@ static void *walk_into(void *data)
 /* Let a page be missing, and a thread walk into it; returns what is wrong, or NULL. */
 static const char *start_waiting(struct late *late, pthread_t *thread)
 {
-		late->uffd = uffd_open(0);
+	late->uffd = uffd_open(0);
 	if (late->uffd < 0)
 		_exit(NO_USERFAULTFD);
 	memcpy(late->bytes, late->page, PAGE);
@@ -509,28 +488,16 @@ static const char *others_go_on(void)
 	return NULL;
 }
 
-/* A child that waits for a page, says so, and goes on waiting until it is killed. */
-static void wait_for_ever(struct late *late, int ready)
+/* A child whose thread waits for a page. Say so; then get the page, or wait to be killed. */
+static int wait_for_page(struct late *late, int ready, bool arrives)
 {
 	pthread_t thread;
 	const char *error = start_waiting(late, &thread) ?: others_go_on();
 
-	if (error) {
-		ksft_print_msg("%s\n", error);
-		_exit(1);
-	}
-	if (write(ready, "", 1) != 1)
-		_exit(1);
-	for (;;)
+	if (!error && write(ready, "", 1) != 1)
+		error = "cannot say so";
+	while (!error && !arrives)
 		pause();
-}
-
-/* A child that gets the page after all. */
-static void wait_a_while(struct late *late)
-{
-	pthread_t thread;
-	const char *error = start_waiting(late, &thread);
-
 	if (!error && uffd_bring(late->uffd, late->page, late->bytes))
 		error = "cannot copy";
 	if (!error && pthread_join(thread, NULL))
@@ -541,7 +508,7 @@ static void wait_a_while(struct late *late)
 		error = "stack is not complete";
 	if (error)
 		ksft_print_msg("%s\n", error);
-	_exit(!!error);
+	return !!error;
 }
 
 static bool can_be_sampled(pid_t pid)
@@ -566,25 +533,27 @@ static bool is_gone(pid_t pid, int *status)
 	return false;
 }
 
-TEST_F_TIMEOUT(hostile, a_page_that_never_arrives, 4 * PATIENCE)
+/* A page of the table, or of the stack, comes late, or never. */
+TEST_F_TIMEOUT(synth, a_page_that_is_waited_for, 4 * PATIENCE)
 {
 	static struct late late;
 
 	hostile_frames(&self->synth);
 	late.synth = &self->synth;
-	for (int table = 0; table < 2; table++) {
+	for (int nth = 0; nth < 4; nth++) {
+		bool arrives = nth & 1;
 		int ready[2], status;
 		char byte;
 		pid_t pid;
 
-		late.page = table ? self->synth.table : self->synth.stack;
+		late.page = nth & 2 ? self->synth.table : self->synth.stack;
 		ASSERT_EQ(0, pipe(ready));
 		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(ready[0]);
-			wait_for_ever(&late, ready[1]);
+			_exit(wait_for_page(&late, ready[1], arrives));
 		}
 		close(ready[1]);
 		if (read(ready[0], &byte, 1) != 1) {
@@ -593,45 +562,24 @@ TEST_F_TIMEOUT(hostile, a_page_that_never_arrives, 4 * PATIENCE)
 				SKIP(return, NO_UFFD);
 			ASSERT_FALSE(true);
 		}
-		/* Other processes are as they were. */
-		EXPECT_TRUE(can_be_sampled(pid));
-		EXPECT_EQ(NULL, synth_sample(&self->synth));
-		EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
-		EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
-
-		ASSERT_EQ(0, kill(pid, SIGKILL));
-		ASSERT_TRUE(is_gone(pid, &status));
-		EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 		close(ready[0]);
-	}
-}
-
-TEST_F_TIMEOUT(hostile, a_page_that_arrives_late, 4 * PATIENCE)
-{
-	static struct late late;
-
-	hostile_frames(&self->synth);
-	late.synth = &self->synth;
-	for (int table = 0; table < 2; table++) {
-		int status;
-		pid_t pid;
-
-		late.page = table ? self->synth.table : self->synth.stack;
-		pid = fork();
-		ASSERT_LE(0, pid);
-		if (!pid)
-			wait_a_while(&late);
+		if (!arrives) {
+			/* Other processes are as they were. */
+			EXPECT_TRUE(can_be_sampled(pid));
+			EXPECT_EQ(NULL, synth_sample(&self->synth));
+			EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+			EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+			ASSERT_EQ(0, kill(pid, SIGKILL));
+		}
 		ASSERT_TRUE(is_gone(pid, &status));
-		if (WIFEXITED(status) && WEXITSTATUS(status) == NO_USERFAULTFD)
-			SKIP(return, NO_UFFD);
-		EXPECT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status));
+		EXPECT_EQ(arrives ? 0 : SIGKILL, status);
 	}
 }
 
 /* --- Many searches, and many pages --- */
 
 /* Each search is paid for, also those of a table that is well known by now. */
-TEST_F(hostile, a_search_for_each_frame)
+TEST_F(synth, a_search_for_each_frame)
 {
 	const struct chain *chain = &self->synth.chain;
 
@@ -655,42 +603,27 @@ struct absent_pages {
 static void *bring_pages(void *data)
 {
 	struct absent_pages *absent = data;
-	struct uffd_msg message;
+	unsigned long page;
 
-	while (read(absent->uffd, &message, sizeof(message)) == sizeof(message)) {
-		struct uffdio_copy copy = {
-			.dst = message.arg.pagefault.address & -PAGE,
-			.src = (unsigned long)absent->bytes,
-			.len = PAGE,
-		};
-
-		if (message.event != UFFD_EVENT_PAGEFAULT ||
-		    ioctl(absent->uffd, UFFDIO_COPY, &copy))
-			break;
+	while ((page = uffd_wait(absent->uffd, PATIENCE) & -PAGE) &&
+	       !uffd_bring(absent->uffd, (void *)page, absent->bytes))
 		__atomic_add_fetch(&absent->brought, 1, __ATOMIC_RELAXED);
-	}
 	return NULL;
 }
 
 /* A few reads of the stack may wait, as of tables. The next walk gets further. */
-TEST_F(hostile, a_stack_that_is_not_in_memory)
+TEST_F(synth, a_stack_that_is_not_in_memory)
 {
 	static struct absent_pages absent;
 	unsigned char *stack = synth_memory((PAGES + 1) * PAGE);
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = {
-		.range = { (unsigned long)stack, (PAGES + 1) * PAGE },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
 	const struct chain *chain = &self->synth.chain;
 	pthread_t thread;
 
 	ASSERT_NE(NULL, stack);
-	absent.uffd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	absent.uffd = uffd_open(0);
 	if (absent.uffd < 0)
-		SKIP(return, "no userfaultfd; see config");
-	ASSERT_EQ(0, ioctl(absent.uffd, UFFDIO_API, &api));
-	ASSERT_EQ(0, ioctl(absent.uffd, UFFDIO_REGISTER, &missing));
+		SKIP(return, NO_UFFD);
+	ASSERT_EQ(0, uffd_missing(absent.uffd, stack, (PAGES + 1) * PAGE));
 
 	/* Each frame returns to the function that it is of, behind the first one. */
 	RULE(BY_SP(PAGE));

@@ -56,19 +56,11 @@ FIXTURE_VARIANT(unmap) {
 	bool stays;
 };
 
-FIXTURE_VARIANT_ADD(unmap, text) { 1, 5 };
-FIXTURE_VARIANT_ADD(unmap, first_page_of_text) { 1, 2 };
-FIXTURE_VARIANT_ADD(unmap, page_in_text) { 2, 3 };
 FIXTURE_VARIANT_ADD(unmap, last_page_of_text) { 4, 5 };
-FIXTURE_VARIANT_ADD(unmap, around_text) { 0, 6 };
 FIXTURE_VARIANT_ADD(unmap, before_text) { 0, 1, true };
-FIXTURE_VARIANT_ADD(unmap, table) { 6, 10 };
-FIXTURE_VARIANT_ADD(unmap, first_page_of_table) { 6, 7 };
-FIXTURE_VARIANT_ADD(unmap, page_in_table) { 8, 9 };
 FIXTURE_VARIANT_ADD(unmap, last_page_of_table) { 9, 10 };
 FIXTURE_VARIANT_ADD(unmap, between_text_and_table) { 5, 6, true };
 FIXTURE_VARIANT_ADD(unmap, after_table) { 10, 12, true };
-FIXTURE_VARIANT_ADD(unmap, both) { 0, 12 };
 
 FIXTURE_SETUP(unmap)
 {
@@ -147,18 +139,6 @@ TEST_F(memory, moved_text)
 	EXPECT_EQ(0, do_register(&moved));
 }
 
-TEST_F(memory, moved_page_of_text)
-{
-	ASSERT_NE(MAP_FAILED, move(self->pair.layout.text + PAGE, PAGE));
-	EXPECT_FALSE(registered(&self->pair.good));
-}
-
-TEST_F(memory, moved_table)
-{
-	ASSERT_NE(MAP_FAILED, move(self->pair.layout.table, PART_PAGES * PAGE));
-	EXPECT_FALSE(registered(&self->pair.good));
-}
-
 /* The mapping is still there then, but what was in it is not. */
 TEST_F(memory, moved_without_unmapping)
 {
@@ -194,14 +174,6 @@ TEST_F(memory, shrunk_text)
 	unsigned char *text = self->pair.layout.text;
 
 	ASSERT_EQ(text, mremap(text, PART_PAGES * PAGE, PAGE, 0));
-	EXPECT_FALSE(registered(&self->pair.good));
-}
-
-TEST_F(memory, shrunk_table)
-{
-	void *table = self->pair.layout.table;
-
-	ASSERT_EQ(table, mremap(table, PART_PAGES * PAGE, PAGE, 0));
 	EXPECT_FALSE(registered(&self->pair.good));
 }
 

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -323,21 +322,6 @@ TEST_F(synth, device_memory)
 	NO_RULES();
 	RULE(BY_SP(PAGE + 8));
 	RULE(OUTERMOST);
-	EXPECT_NO_CALLERS();
-}
-
-TEST_F(synth, stack_in_the_vvar)
-{
-	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
-
-	/* The kernel's data for the vDSO stands below it. */
-	if (!vdso || !has_vm_flag((void *)(vdso - PAGE), " pf "))
-		SKIP(return, "no vvar");
-	REGS.r12 = RETURN(1);
-	RULE(FLEXIBLE(REG(RSP), 8, REG(R12), 0));
-	RULE(OUTERMOST);
-	EXPECT_CALLERS(RETURN(1));
-	REGS.sp = vdso - PAGE;
 	EXPECT_NO_CALLERS();
 }
 

@@ -1,21 +1,210 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables that are registered, updated and unregistered, one or many at a time.
+ * prctl(PR_UNWIND_TABLES) and /proc/PID/unwind_tables: what the call refuses, what it
+ * takes, and what the file says, and to whom.
  */
 #include "kselftest_harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "prctl_fixture.h"
+#include "tables.h"
+
+FIXTURE(registration) {
+	struct layout layout;
+	struct unwind_table good;
+};
+
+FIXTURE_SETUP(registration)
+{
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	ASSERT_EQ(0, layout_make(&self->layout));
+	self->good = self->layout.good;
+}
+
+FIXTURE_TEARDOWN(registration)
+{
+}
+
+/* --- What the call refuses --- */
+
+static const unsigned long operations[] = {
+	PR_UNWIND_TABLES_REGISTER,
+	PR_UNWIND_TABLES_UNREGISTER,
+};
+
+TEST_F(registration, ranges_that_cannot_be)
+{
+	static const unsigned long ends[] = { 0, 1UL << 63, -1UL };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct unwind_table text = self->good, table = self->good;
+
+		text.text_end = ends[i];
+		EXPECT_EQ(-EINVAL, do_register(&text)) TH_LOG("text to %lx", ends[i]);
+		table.table_end = ends[i];
+		EXPECT_EQ(-EINVAL, do_register(&table)) TH_LOG("table to %lx", ends[i]);
+	}
+}
+
+TEST_F(registration, table_above_4_gib)
+{
+	size_t size = (4UL << 30) + PAGE;
+	void *large = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			   -1, 0);
+	struct unwind_table table;
+
+	if (large == MAP_FAILED)
+		SKIP(return, "no 4 GiB of addresses: errno %d", errno);
+	table = ranges(self->layout.text, PAGE, large, 1UL << 32);
+	EXPECT_EQ(-EINVAL, do_register(&table));
+	table = ranges(self->layout.text, PAGE, large, (1UL << 32) - 1);
+	EXPECT_EQ(0, do_register(&table));
+}
+
+TEST_F(registration, unknown_operations)
+{
+	static const unsigned long unknown[] = { 2, 3, 4, 82, 1UL << 32, -1UL };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(unknown); i++) {
+		EXPECT_EQ(-EINVAL, tables_call(unknown[i], &self->good, 1, sizeof(self->good)));
+		EXPECT_EQ(-EINVAL, tables_call(unknown[i], &self->good, 0, sizeof(self->good)));
+		EXPECT_EQ(-EINVAL, tables_call(unknown[i], NULL, 1, sizeof(self->good)));
+	}
+	EXPECT_FALSE(registered(&self->good));
+}
+
+TEST_F(registration, unknown_formats_and_flags)
+{
+	struct unwind_table table;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
+		table = self->good;
+		table.format = 0;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table.format = UNWIND_TABLE_EH_FRAME + 1;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table = self->good;
+		table.flags = 1;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+		table.flags = 1U << 31;
+		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+	}
+}
+
+static_assert(sizeof(struct unwind_table) == UNWIND_TABLE_SIZE_VER0, "size");
+static_assert(UNWIND_TABLE_SIZE_VER0 == 48, "size");
+static_assert(offsetof(struct unwind_table, text_end) == 8, "layout");
+static_assert(offsetof(struct unwind_table, table_start) == 16, "layout");
+static_assert(offsetof(struct unwind_table, table_end) == 24, "layout");
+static_assert(offsetof(struct unwind_table, header) == 32, "layout");
+static_assert(offsetof(struct unwind_table, format) == 40, "layout");
+static_assert(offsetof(struct unwind_table, flags) == 44, "layout");
+
+TEST_F(registration, sizes_of_an_element)
+{
+	static unsigned char element[2 * PAGE];
+
+	memcpy(element, &self->good, sizeof(self->good));
+	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], element, 1, 0));
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], element, 1,
+					       UNWIND_TABLE_SIZE_VER0 - 1));
+		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, PAGE + 1));
+		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, -1UL));
+	}
+
+	/* What this kernel does not know is refused, unless it is 0. */
+	for (unsigned long size = UNWIND_TABLE_SIZE_VER0; size <= PAGE; size = 2 * size - 1) {
+		EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, element, 1, size));
+		EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_UNREGISTER, element, 1, size));
+	}
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, element, 1, PAGE));
+	element[PAGE - 1] = 1;
+	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++)
+		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, PAGE));
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_UNREGISTER, element, 1, PAGE - 1));
+}
+
+TEST_F(registration, larger_elements_of_an_array)
+{
+	static unsigned char array[4 * 100];
+	struct unwind_table table;
+
+	if (tables_count())
+		SKIP(return, "this program has tables of its own");
+	for (int i = 0; i < 4; i++) {
+		table = page_of(&self->layout, i);
+		memcpy(array + i * 100, &table, sizeof(table));
+	}
+	EXPECT_EQ(4, tables_call(PR_UNWIND_TABLES_REGISTER, array, 4, 100));
+	for (int i = 0; i < 4; i++) {
+		table = page_of(&self->layout, i);
+		EXPECT_TRUE(registered(&table));
+	}
+}
+
+/* An element at the end of what is mapped. */
+static struct unwind_table *last_element(const struct unwind_table *element)
+{
+	unsigned char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct unwind_table *last = (struct unwind_table *)(pages + PAGE) - 1;
+
+	if (pages == MAP_FAILED || munmap(pages + PAGE, PAGE))
+		return NULL;
+	*last = *element;
+	return last;
+}
+
+TEST_F(registration, unmapped_arrays)
+{
+	struct unwind_table *last = last_element(&self->good);
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
+		EXPECT_EQ(-EFAULT, tables_call(operations[i], NULL, 1, sizeof(self->good)));
+		EXPECT_EQ(-EFAULT, tables_call(operations[i], self->layout.area, 1,
+					       sizeof(self->good)));
+	}
+
+	/* The second element is behind the end of what is mapped. */
+	ASSERT_NE(NULL, last);
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, last, 2, sizeof(*last)));
+	EXPECT_TRUE(registered(&self->good));
+	EXPECT_EQ(-EFAULT, tables_call(PR_UNWIND_TABLES_REGISTER, last, 1, sizeof(*last) + 1));
+}
+
+TEST_F(registration, counts)
+{
+	/* How programs find out whether there is this system call. */
+	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_REGISTER, NULL, 0, sizeof(self->good)));
+	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_UNREGISTER, NULL, 0, sizeof(self->good)));
+	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good,
+					       UNWIND_TABLE_MAX_COUNT + 1, sizeof(self->good)));
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, 1UL << 31,
+					       sizeof(self->good)));
+		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, -1UL,
+					       sizeof(self->good)));
+	}
+	EXPECT_FALSE(registered(&self->good));
+
+	/* As many as that may be asked for, though there are not so many. */
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, last_element(&self->good),
+				 UNWIND_TABLE_MAX_COUNT, sizeof(self->good)));
+	EXPECT_TRUE(registered(&self->good));
+}
 
 /* --- Signals --- */
 
@@ -48,7 +237,7 @@ static void ignore(int number)
 {
 }
 
-TEST_F(prctl, signal_ends_long_call)
+TEST_F(registration, signal_ends_long_call)
 {
 	struct sigaction action = { .sa_handler = ignore, .sa_flags = SA_RESTART };
 	struct long_call call = { .table = &self->good, .result = -1 };
@@ -70,50 +259,7 @@ TEST_F(prctl, signal_ends_long_call)
 	EXPECT_TRUE(registered(&self->good));
 }
 
-TEST_F(prctl, overlapping_texts)
-{
-	/* In bytes, around the second and third page of the text. */
-	static const long overlaps[][2] = {
-		{ 0, 0 },		/* the same */
-		{ 1, -1 },		/* inside */
-		{ 0, -1 }, { 1, 0 },
-		{ -1, 1 },		/* around */
-		{ -1, 0 }, { 0, 1 },
-		{ -PAGE, 1 - 2 * (long)PAGE },	/* its first byte */
-		{ 2 * PAGE - 1, PAGE },		/* its last byte */
-	};
-	struct unwind_table middle = ranges(self->layout.text + PAGE, 2 * PAGE,
-					    self->layout.table, PAGE);
-	struct unwind_table first = page_of(&self->layout, 0), last = page_of(&self->layout, 3);
-
-	/* What is registered last counts, and takes the others away whole. */
-	for (unsigned int i = 0; i < ARRAY_SIZE(overlaps); i++) {
-		struct unwind_table other = middle;
-		long others = tables_count();
-
-		ASSERT_EQ(0, do_register(&middle));
-		other.text_start += overlaps[i][0];
-		other.text_end += overlaps[i][1];
-		other.table_end -= 1;
-		EXPECT_EQ(0, do_register(&other)) TH_LOG("overlap %u", i);
-		EXPECT_TRUE(registered(&other));
-		EXPECT_FALSE(registered(&middle)) TH_LOG("overlap %u", i);
-		EXPECT_EQ(others + 1, tables_count());
-		ASSERT_EQ(0, do_unregister(&other));
-	}
-
-	/* Those next to it stay. */
-	EXPECT_EQ(0, do_register(&middle));
-	EXPECT_EQ(0, do_register(&first));
-	EXPECT_EQ(0, do_register(&last));
-	EXPECT_TRUE(registered(&first) && registered(&middle) && registered(&last));
-	/* Over all of them. */
-	EXPECT_EQ(0, do_register(&self->good));
-	EXPECT_TRUE(registered(&self->good));
-	EXPECT_FALSE(registered(&first) || registered(&middle) || registered(&last));
-}
-
-TEST_F(prctl, text_not_executable)
+TEST_F(registration, text_not_executable)
 {
 	struct unwind_table text = self->good;
 
@@ -142,7 +288,7 @@ TEST_F(prctl, text_not_executable)
 	EXPECT_EQ(0, do_register(&text));
 }
 
-TEST_F(prctl, table_in_device_memory)
+TEST_F(registration, table_in_device_memory)
 {
 	/* A clock that the vDSO reads. */
 	void *device = (void *)find_mapping("[vvar_vclock]", NULL);
@@ -159,7 +305,7 @@ TEST_F(prctl, table_in_device_memory)
 	EXPECT_TRUE(registered(&other));
 }
 
-TEST_F(prctl, table_in_unreadable_memory)
+TEST_F(registration, table_in_unreadable_memory)
 {
 	unsigned char *table = (unsigned char *)self->layout.table;
 	struct unwind_table other = self->good;
@@ -184,27 +330,7 @@ TEST_F(prctl, table_in_unreadable_memory)
 	EXPECT_TRUE(registered(&other));
 }
 
-TEST_F(prctl, unregister_unknown)
-{
-	static const long others[][2] = {
-		{ 0, -1 }, { 1, 0 }, { 1, -1 }, { 0, -PAGE }, { PAGE, 0 },
-	};
-
-	EXPECT_EQ(-ENOENT, do_unregister(&self->good));
-	ASSERT_EQ(0, do_register(&self->good));
-	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++) {
-		struct unwind_table other = self->good;
-
-		other.text_start += others[i][0];
-		other.text_end += others[i][1];
-		EXPECT_EQ(-ENOENT, do_unregister(&other)) TH_LOG("range %u", i);
-	}
-	EXPECT_TRUE(registered(&self->good));
-	EXPECT_EQ(0, do_unregister(&self->good));
-	EXPECT_EQ(-ENOENT, do_unregister(&self->good));
-}
-
-TEST_F(prctl, unregister_ignores_the_table)
+TEST_F(registration, unregister_ignores_the_table)
 {
 	struct unwind_table other = self->good;
 
@@ -215,21 +341,7 @@ TEST_F(prctl, unregister_ignores_the_table)
 	EXPECT_FALSE(registered(&self->good));
 }
 
-TEST_F(prctl, register_replaces_the_table)
-{
-	struct unwind_table other = self->good;
-	long count;
-
-	ASSERT_EQ(0, do_register(&self->good));
-	count = tables_count();
-	other.table_start += PAGE;
-	EXPECT_EQ(0, do_register(&other));
-	EXPECT_TRUE(registered(&other));
-	EXPECT_FALSE(registered(&self->good));
-	EXPECT_EQ(count, tables_count());
-}
-
-TEST_F(prctl, limit_is_enforced)
+TEST_F(registration, limit_is_enforced)
 {
 	struct unwind_table pages[3];
 	long others = tables_count(), before = read_number(SYSCTL_MAX), low;
@@ -262,7 +374,7 @@ TEST_F(prctl, limit_is_enforced)
 }
 
 /* What a test has set is not left so, however the test ends. */
-TEST_F(prctl, killed_while_a_sysctl_is_set)
+TEST_F(registration, killed_while_a_sysctl_is_set)
 {
 	long before = read_number(SYSCTL_MAX);
 	int status, error;
@@ -284,7 +396,7 @@ TEST_F(prctl, killed_while_a_sysctl_is_set)
 	EXPECT_EQ(before, read_number(SYSCTL_MAX));
 }
 
-TEST_F(prctl, default_limit)
+TEST_F(registration, default_limit)
 {
 	static struct unwind_table many[4096 + 1];
 	unsigned char *text = mmap(NULL, 2 * (4096 + 1), PROT_READ | PROT_EXEC,
@@ -304,7 +416,7 @@ TEST_F(prctl, default_limit)
 	EXPECT_EQ(0, do_register(&many[room]));
 }
 
-TEST_F(prctl, batch_stops_at_first_failure)
+TEST_F(registration, batch_stops_at_first_failure)
 {
 	struct unwind_table batch[PART_PAGES];
 	long others = tables_count();
@@ -332,7 +444,7 @@ TEST_F(prctl, batch_stops_at_first_failure)
 #define MANY	200
 
 /* So a program can be restored from its list. */
-TEST_F(prctl, the_list_says_what_register_takes)
+TEST_F(registration, the_list_says_what_register_takes)
 {
 	struct unwind_table made[MANY], again[MANY];
 	struct listed seen[MANY];
@@ -360,6 +472,231 @@ TEST_F(prctl, the_list_says_what_register_takes)
 	ASSERT_EQ(MANY, tables_list(seen, MANY));
 	for (int i = 0; i < MANY; i++)
 		EXPECT_EQ(0, memcmp(&seen[i].table, &again[i], sizeof(again[i])));
+}
+
+/* --- /proc/PID/unwind_tables --- */
+/* --- The file as it is read --- */
+
+/* Enough for several pages of the file. */
+#define LINES	400
+#define LINES_SIZE	(LINES * 128)
+
+/* Read all of a file, so many bytes at a time; returns the length or a negative errno. */
+static ssize_t read_file(const char *path, char *text, size_t size, size_t step)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t done = 0, ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		done += ret;
+		if (step > size - 1 - done)
+			step = size - 1 - done;
+		ret = read(fd, text + done, step);
+	} while (ret > 0);
+	if (ret < 0)
+		done = -errno;
+	else
+		text[done] = '\0';
+	close(fd);
+	return done;
+}
+
+/* Register LINES ranges of text, of two bytes each, each 16 bytes behind the last. */
+static bool register_lines(const struct layout *layout)
+{
+	static struct unwind_table tables[LINES];
+
+	for (int i = 0; i < LINES; i++)
+		tables[i] = ranges(layout->text + 16 * i, 2, layout->table, PAGE);
+	return batch_call(PR_UNWIND_TABLES_REGISTER, tables, LINES) == LINES;
+}
+
+TEST_F(registration, short_reads)
+{
+	static char all[LINES_SIZE], part[LINES_SIZE];
+	static const size_t steps[] = { 1, 77, 100, PAGE - 1, PAGE + 1 };
+	ssize_t len, at;
+	int fd;
+
+	ASSERT_TRUE(register_lines(&self->layout));
+	len = read_file("/proc/self/unwind_tables", all, sizeof(all), sizeof(all));
+	ASSERT_LT(4 * (ssize_t)PAGE, len);
+	for (unsigned int i = 0; i < ARRAY_SIZE(steps); i++) {
+		EXPECT_EQ(len, read_file("/proc/self/unwind_tables", part, sizeof(part),
+					 steps[i])) TH_LOG("step %zu", steps[i]);
+		EXPECT_STREQ(all, part) TH_LOG("step %zu", steps[i]);
+	}
+
+	/* From any place. */
+	fd = open("/proc/self/unwind_tables", O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	for (off_t from = len - 1; from >= 0; from -= 997) {
+		ASSERT_EQ(from, lseek(fd, from, SEEK_SET));
+		at = read(fd, part, 200);
+		ASSERT_LT(0, at);
+		EXPECT_EQ(0, memcmp(all + from, part, at)) TH_LOG("from %ld", (long)from);
+		at = pread(fd, part, 50, from / 2);
+		ASSERT_LT(0, at);
+		EXPECT_EQ(0, memcmp(all + from / 2, part, at)) TH_LOG("from %ld", (long)from / 2);
+	}
+	EXPECT_EQ(0, pread(fd, part, 50, len));
+	close(fd);
+}
+
+/* Which of the lines have been seen so far, and whether they were in order. */
+static bool take_line(const struct layout *layout, const char *line, bool *seen, int *last)
+{
+	unsigned long start = strtoul(line, NULL, 16);
+	int nth = ((long)start - (long)layout->text) / 16;
+
+	if (nth < 0 || nth >= LINES || nth <= *last)
+		return false;
+	seen[nth] = true;
+	*last = nth;
+	return true;
+}
+
+TEST_F(registration, reads_during_changes)
+{
+	char line[256];
+	bool seen[LINES] = {};
+	struct unwind_table gone;
+	int last = -1, n = 0, missing = 0;
+	FILE *file;
+
+	ASSERT_TRUE(register_lines(&self->layout));
+	file = fopen("/proc/self/unwind_tables", "re");
+	ASSERT_NE(NULL, file);
+	/* The C library reads a line or more, less than there are. */
+	setvbuf(file, NULL, _IOFBF, 128);
+	while (fgets(line, sizeof(line), file)) {
+		ASSERT_TRUE(take_line(&self->layout, line, seen, &last)) TH_LOG("%s", line);
+		if (n++ != LINES / 4)
+			continue;
+		/* What was read, what is next or soon, and what is not for long. */
+		for (int i = 0; i < LINES; i += i < LINES / 2 ? 1 : 2) {
+			gone = ranges(self->layout.text + 16 * i, 2, self->layout.table, PAGE);
+			ASSERT_EQ(0, do_unregister(&gone));
+		}
+	}
+	fclose(file);
+	/* A page was read ahead at most; the rest is what is still there. */
+	EXPECT_GT(LINES * 3 / 4, n);
+	/* Of those it says each, and those that are gone it does not say. */
+	for (int i = LINES / 2; i < LINES; i++)
+		missing += i % 2 && !seen[i];
+	EXPECT_EQ(0, missing);
+	EXPECT_FALSE(seen[LINES - 2]);
+
+	/* Nothing is left while it is read. */
+	file = fopen("/proc/self/unwind_tables", "re");
+	ASSERT_NE(NULL, file);
+	setvbuf(file, NULL, _IOFBF, 128);
+	ASSERT_NE(NULL, fgets(line, sizeof(line), file));
+	ASSERT_EQ(0, munmap(self->layout.table, PAGE));
+	for (n = 0; fgets(line, sizeof(line), file); n++)
+		;
+	/* What was read ahead, at most. */
+	EXPECT_GT(LINES / 8, n);
+	fclose(file);
+}
+
+TEST_F(registration, names_the_file)
+{
+	static char text[LINES_SIZE];
+	struct unwind_table table;
+	void *mapped;
+	int fd = memfd_create("a b\nc", MFD_CLOEXEC);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, PAGE));
+	mapped = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	ASSERT_NE(MAP_FAILED, mapped);
+	table = ranges(mapped, PAGE, self->layout.table, PAGE);
+	ASSERT_EQ(0, do_register(&table));
+	ASSERT_LT(0, read_file("/proc/self/unwind_tables", text, sizeof(text), sizeof(text)));
+	EXPECT_NE(NULL, strstr(text, " sframe prctl unchecked /memfd:a b\\012c (deleted)\n"))
+		TH_LOG("%s", text);
+
+	/* Text from nowhere has no name, and nothing in its place. */
+	ASSERT_EQ(0, do_unregister(&table));
+	ASSERT_EQ(0, do_register(&self->good));
+	ASSERT_LT(0, read_file("/proc/self/unwind_tables", text, sizeof(text), sizeof(text)));
+	EXPECT_NE(NULL, strstr(text, " sframe prctl unchecked\n")) TH_LOG("%s", text);
+}
+
+/* What a thread sees in its own file. */
+static void *read_as_thread(void *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/unwind_tables", syscall(__NR_gettid));
+	return (void *)read_file(path, text, LINES_SIZE, LINES_SIZE);
+}
+
+TEST_F(registration, thread_file)
+{
+	static char all[LINES_SIZE], text[LINES_SIZE];
+	pthread_t thread;
+	void *len;
+
+	ASSERT_EQ(0, do_register(&self->good));
+	ASSERT_LT(0, read_file("/proc/self/unwind_tables", all, sizeof(all), sizeof(all)));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_as_thread, text));
+	ASSERT_EQ(0, pthread_join(thread, &len));
+	EXPECT_EQ(strlen(all), (long)len);
+	EXPECT_STREQ(all, text);
+}
+
+TEST_F(registration, tasks_without_memory)
+{
+	static struct line lines[8];
+	siginfo_t info;
+	pid_t pid;
+
+	ASSERT_EQ(0, do_register(&self->good));
+	pid = fork();
+	if (!pid)
+		_exit(!registered(&self->good));
+	ASSERT_LT(0, pid);
+	/* A zombie. */
+	ASSERT_EQ(0, waitid(P_PID, pid, &info, WEXITED | WNOWAIT));
+	EXPECT_EQ(0, proc_lines(pid, lines, 8));
+	EXPECT_TRUE(ended_well(pid));
+
+	/* kthreadd. */
+	EXPECT_EQ(0, proc_lines(2, lines, 8));
+}
+
+/* What a child sees that has become another user. */
+static int as_nobody(pid_t parent)
+{
+	static struct line lines[8];
+
+	if (setgid(65534) || setuid(65534))
+		return 2;
+	/* Or its own files would still be root's. */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (proc_lines(getpid(), lines, 8) < 1)
+		return 3;
+	return proc_lines(parent, lines, 8) == -EACCES ? 0 : 4;
+}
+
+TEST_F(registration, permissions)
+{
+	pid_t parent = getpid(), pid;
+	int status;
+
+	if (getuid())
+		SKIP(return, "not root: cannot become another user");
+	ASSERT_EQ(0, do_register(&self->good));
+	pid = fork();
+	if (!pid)
+		_exit(as_nobody(parent));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("2: setuid, 3: own file, 4: the parent's");
 }
 
 TEST_HARNESS_MAIN

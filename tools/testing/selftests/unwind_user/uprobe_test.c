@@ -17,8 +17,6 @@
 
 #define MAX_PROBES	5
 #define MAX_SAMPLES	16
-#define CLOCK_SAMPLES	2000
-
 #define SIGNAL_ILL	4
 #define SIGNAL_TRAP	5
 #define SIGNAL_SEGV	11
@@ -68,24 +66,9 @@ FIXTURE_VARIANT_ADD(uprobe, sub_stepped)
 	.probed = { probed_sub, 0, 0, { ENTRY(sub_at) }, { { sub_at } } },
 };
 
-FIXTURE_VARIANT_ADD(uprobe, relative_stepped)
-{
-	.probed = { probed_sub, 0, 0, { ENTRY(middle_at) }, { { middle_at } } },
-};
-
 FIXTURE_VARIANT_ADD(uprobe, call_emulated)
 {
 	.probed = { probed_call, 0, 0, { ENTRY(call_at) }, { { call_at } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, indirect_call_stepped)
-{
-	.probed = { probed_call, 0, 0, { ENTRY(call_indirect_at) }, { { call_indirect_at } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, jump_emulated)
-{
-	.probed = { probed_jmp, 0, 0, { ENTRY(jmp_inside_at) }, { { jmp_inside_at } } },
 };
 
 #ifdef SFRAME
@@ -100,29 +83,7 @@ FIXTURE_VARIANT_ADD(uprobe, tail_call_emulated)
 	.probed = { probed_jmp, 0, 0, { ENTRY(jmp_at) }, { { jmp_at } } },
 };
 
-FIXTURE_VARIANT_ADD(uprobe, return_stepped)
-{
-	.probed = { outer, 0, 0, { ENTRY(ret_at) }, { { ret_at } } },
-};
-
 #endif
-
-FIXTURE_VARIANT_ADD(uprobe, two_probes)
-{
-	.probed = { outer, 0, 0, { ENTRY(outer), ENTRY(inner) }, { { outer }, { inner,
-	outer_return } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, return_probe)
-{
-	.probed = { inner, 0, 0, { URET(inner) }, { { EMPTY } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, return_probe_in_the_stack)
-{
-	.probed = { outer, 0, 0, { URET(outer), ENTRY(inner) }, { { inner, outer_return },
-	{ EMPTY } } },
-};
 
 FIXTURE_VARIANT_ADD(uprobe, two_return_probes_in_the_stack)
 {
@@ -575,90 +536,6 @@ TEST_F(special, page_fault_of_a_stepped_instruction)
 	chain_call(probed_fault, 0);
 	__nolibc_syscall3(__NR_ioctl, events[1], PERF_EVENT_IOC_DISABLE, 0);
 	EXPECT_TRUE(compare(stacks, 1));
-}
-
-/* Whether a stack is what the program has in the function on top. */
-static bool is_legal(const struct chain *chain)
-{
-	unsigned long top_ip = chain->nr ? chain->ips[0] : 0;
-	const struct chain_function *top = chain_function_at(top_ip);
-	static struct chain below;
-	bool called = top && top->start == (unsigned long)chain_call;
-
-	/* The function in C that calls chain_call(), or what has its frame pointer. */
-	if (!top || (called && BY_FRAME_POINTER && chain->nr > 1))
-		return top_ip >= (unsigned long)__executable_start &&
-		       top_ip < (unsigned long)etext && is_from_start(chain);
-	if (!is_at_end(chain))
-		return false;
-	if (called)
-		return chain->nr == 1;
-	below.nr = 0;
-	if (top->start == (unsigned long)inner)
-		expect(&below, outer_return);
-	expect(&below, chain_call_return);
-	if (same_frames(chain, 1, &below))
-		return true;
-	/* Where a function has no frame yet, or no more, its caller is not seen. */
-	memmove(below.ips, below.ips + 1, --below.nr * sizeof(below.ips[0]));
-	return BY_FRAME_POINTER && same_frames(chain, 1, &below);
-}
-
-/* Samples at any place of probed functions and of what the kernel adds to them. */
-TEST_F_TIMEOUT(special, at_any_place, 300)
-{
-	const struct probe probes[] = {
-		QUIET_URET(outer), QUIET_URET(inner),
-		QUIET_ENTRY(nop10_at), QUIET_ENTRY(sub_at),
-	};
-	void (*const functions[])(int depth) = { outer, probed_nop10, probed_sub };
-	struct perf_event_attr clock = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 50000,
-		.disabled = 1,
-	};
-	unsigned int nr = 0, elsewhere = 0;
-	static struct chain chain;
-
-	ASSERT_EQ(0, open_event(&clock));
-	for (unsigned int i = 0; i < ARRAY_SIZE(probes); i++)
-		ASSERT_EQ(0, open_probe(&probes[i]));
-	/* Few samples are outside, and it is about those. */
-	while (nr < CLOCK_SAMPLES || (!elsewhere && nr < 20 * CLOCK_SAMPLES)) {
-		const unsigned long *head = (void *)&sampler.page->data_head;
-		unsigned long full = *head + RING_SIZE / 2;
-		unsigned long ip;
-		int type;
-
-		/*
-		 * Nothing else is called while the clock runs, but in one place. A
-		 * slow machine takes many samples in each call: stop before any is lost.
-		 */
-		__nolibc_syscall3(__NR_ioctl, events[0], PERF_EVENT_IOC_ENABLE, 0);
-		for (int i = 0; i < 300 && __atomic_load_n(head, __ATOMIC_RELAXED) < full; i++)
-			chain_call(functions[i % ARRAY_SIZE(functions)], 0);
-		__nolibc_syscall3(__NR_ioctl, events[0], PERF_EVENT_IOC_DISABLE, 0);
-		while ((type = sampler_record(&sampler)) != 0) {
-			if (type == PERF_RECORD_SAMPLE) {
-				ip = sampler.words[0];
-				elsewhere += ip < 1UL << 47 &&
-					     (ip < (unsigned long)__executable_start ||
-					      ip >= (unsigned long)etext);
-				continue;
-			}
-			ASSERT_EQ(PERF_RECORD_CALLCHAIN_DEFERRED, type);
-			sampler_stack(&sampler, &chain);
-			nr++;
-			ASSERT_TRUE(is_legal(&chain)) {
-				TH_LOG("end %u, guessed %d", chain.end, chain.guessed);
-				for (unsigned int i = 0; i < chain.nr; i++)
-					TH_LOG("%u: 0x%lx", i, chain.ips[i]);
-			}
-		}
-	}
-	TH_LOG("%u stacks, %u samples outside of the program", nr, elsewhere);
-	EXPECT_LT(0, elsewhere);
 }
 
 TEST_HARNESS_MAIN

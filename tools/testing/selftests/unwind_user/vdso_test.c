@@ -165,22 +165,6 @@ static int sample_entry_without(void)
 	return judge(error, &chain, 1, &expected);
 }
 
-/* Sample the first instruction where a table says that nobody calls it. */
-static int sample_entry_outermost(void)
-{
-	static struct chain chain, expected;
-	const char *error = "cannot set a breakpoint";
-
-	if (!open_entry()) {
-		error = call_once(&chain, &expected);
-		sampler_close(&sampler);
-	}
-	if (!error && (chain.end != PERF_CALLCHAIN_END_COMPLETE || chain.guessed))
-		error = "another end";
-	expected.nr = 0;
-	return judge(error, &chain, 1, &expected);
-}
-
 static int sample_both(void)
 {
 	return sample_syscall() ?: sample_entry();
@@ -267,11 +251,6 @@ static bool is_listed(const char *what)
 
 /* What children do before they sample. Each returns whether it could. */
 
-static bool do_nothing(void)
-{
-	return true;
-}
-
 /* The kernel has found the table where the vDSO was first. */
 static bool move(void)
 {
@@ -293,44 +272,6 @@ static bool overwrite_table(void)
 		return false;
 	memset((void *)table, 0, table_size);
 	return true;
-}
-
-/* The process says itself what the vDSO's functions are: such that nobody calls. */
-static bool register_other_table(void)
-{
-	static struct {
-		unsigned short magic;
-		unsigned char version, flags, abi;
-		signed char fixed_fp, fixed_ra;
-		unsigned char aux_len;
-		unsigned int functions, rows, rows_len, index_at, rows_at;
-		unsigned int start[2], size, row_at;
-		unsigned char row[7];
-	} other;
-	const long start = vdso - (unsigned long)&other;
-	struct unwind_table ranges = {
-		.text_start = vdso,
-		.text_end = vdso + vdso_size,
-		.table_start = (unsigned long)&other,
-		.table_end = (unsigned long)&other + sizeof(other),
-		.format = UNWIND_TABLE_SFRAME,
-	};
-
-	other.magic = 0xdee2;
-	other.version = 3;
-	other.flags = 1;	/* sorted */
-	other.abi = 3;		/* AMD64 */
-	other.fixed_ra = -8;
-	other.functions = 1;
-	other.rows = 1;
-	other.rows_len = sizeof(other.row);
-	other.rows_at = 16;
-	memcpy(other.start, &start, sizeof(start));
-	other.size = vdso_size;
-	/* One row, which has no words. */
-	other.row[0] = 1;
-	return syscall(__NR_prctl, PR_UNWIND_TABLES, PR_UNWIND_TABLES_REGISTER, &ranges, 1,
-		       sizeof(ranges)) == 1;
 }
 
 /* Other code where the vDSO was, and the kernel has found its table; the code is the same. */
@@ -470,11 +411,6 @@ TEST_F_TIMEOUT(vdso, anywhere_in_clock_gettime, 2 * SECONDS)
 	EXPECT_LT(count.elsewhere, count.in_vdso);
 }
 
-TEST_F(vdso, forked_child)
-{
-	EXPECT_TRUE(child_is_right(do_nothing, sample_both));
-}
-
 TEST_F(vdso, moved)
 {
 	EXPECT_TRUE(child_is_right(move, sample_both));
@@ -484,12 +420,6 @@ TEST_F(vdso, moved)
 TEST_F(vdso, copy_of_the_table_overwritten)
 {
 	EXPECT_TRUE(child_is_right(overwrite_table, sample_entry_without));
-	EXPECT_EQ(0, sample_both());
-}
-
-TEST_F(vdso, table_of_the_process_s_own)
-{
-	EXPECT_TRUE(child_is_right(register_other_table, sample_entry_outermost));
 	EXPECT_EQ(0, sample_both());
 }
 
@@ -519,51 +449,6 @@ TEST_F(vdso, is_listed)
 {
 	EXPECT_EQ(0, sample_entry());
 	EXPECT_TRUE(is_listed(" eh_frame discovery good [vdso]"));
-}
-
-TEST_F(vdso, tables_are_switched_off)
-{
-	int error = sysctl_set(SYSCTL_TABLES, 0);
-
-	if (error == -EACCES)
-		SKIP(return, "cannot write " SYSCTL_TABLES);
-	ASSERT_EQ(0, error);
-	EXPECT_EQ(0, sample_entry_without());
-	sysctl_restore();
-	EXPECT_EQ(0, sample_entry());
-}
-
-/* The program anew, of which the kernel has looked for nothing yet. */
-static bool start_anew(char *how)
-{
-	char *const argv[] = { "vdso_test", how, NULL }, *const envp[] = { NULL };
-
-	return !execve("/proc/self/exe", argv, envp);
-}
-
-static bool start_with(void)
-{
-	return start_anew(ANEW);
-}
-
-static bool start_without(void)
-{
-	return start_anew(ANEW_WITHOUT);
-}
-
-TEST_F(vdso, first_stack_of_a_program)
-{
-	EXPECT_TRUE(child_is_right(start_with, sample_both));
-}
-
-TEST_F(vdso, not_looked_for)
-{
-	int error = sysctl_set(SYSCTL_TABLES, 1);
-
-	if (error == -EACCES)
-		SKIP(return, "cannot write " SYSCTL_TABLES);
-	ASSERT_EQ(0, error);
-	EXPECT_TRUE(child_is_right(start_without, sample_entry_without));
 }
 
 int main(int argc, char **argv)

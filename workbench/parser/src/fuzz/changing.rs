@@ -4,13 +4,13 @@
 
 use super::input::{Input, Target};
 use crate::check;
-use crate::parse::{eh_frame, sframe};
+use crate::parse::Arch;
 
 /// The script of the reads: see `Behaviour::Script`.
 struct Changing<'a>(&'a [u8]);
 
 impl Target for Changing<'_> {
-    fn run<A: sframe::Abi + eh_frame::Abi>(&self, input: &Input<'_>) {
+    fn run<A: Arch>(&self, input: &Input<'_>) {
         // Each result is allowed.
         let memory = input.memory(self.0);
         check::sframe::<A>(&memory, input.base, input.pc, input.units);

@@ -5,8 +5,7 @@
 use super::input::{Input, Target};
 use crate::check;
 use crate::memory::Memory;
-use crate::parse::eh_frame::Abi;
-use crate::parse::{Error, Rule, sframe};
+use crate::parse::{Arch, Error, Rule};
 
 /// The most units. A lookup in a table that repeats its bytes takes all of any number.
 const MOST: u32 = 27 * 1024;
@@ -18,7 +17,7 @@ struct Lookup<'a> {
 }
 
 impl Target for Lookup<'_> {
-    fn run<A: sframe::Abi + Abi>(&self, input: &Input<'_>) {
+    fn run<A: Arch>(&self, input: &Input<'_>) {
         let look = || self.look::<A>(input);
 
         assert_eq!(look(), look(), "the same lookup twice");
@@ -26,7 +25,7 @@ impl Target for Lookup<'_> {
 }
 
 impl Lookup<'_> {
-    fn look<A: Abi>(&self, input: &Input<'_>) -> Result<Rule, Error> {
+    fn look<A: Arch>(&self, input: &Input<'_>) -> Result<Rule, Error> {
         let &Input { base, pc, units, .. } = input;
         let memory = Memory::scripted(input.table, input.len, input.repeats, self.script);
         // The frame pointer, or another register in its place.

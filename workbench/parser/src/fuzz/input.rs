@@ -3,7 +3,7 @@
 //! The meaning of an input's bytes.
 
 use crate::memory::Memory;
-use crate::parse::{AArch64, Amd64, eh_frame, sframe};
+use crate::parse::{AArch64, Amd64, Arch};
 
 /// Units that are enough for any lookup.
 pub(crate) const ENOUGH: u32 = 10_000_000;
@@ -36,7 +36,7 @@ pub(crate) struct Input<'a> {
 
 /// The work of a target for an architecture.
 pub(crate) trait Target {
-    fn run<A: sframe::Abi + eh_frame::Abi>(&self, input: &Input<'_>);
+    fn run<A: Arch>(&self, input: &Input<'_>);
 }
 
 impl<'a> Input<'a> {

@@ -4,12 +4,12 @@
 
 use super::input::{Input, Target};
 use crate::check;
-use crate::parse::{eh_frame, sframe};
+use crate::parse::Arch;
 
 struct Lookup;
 
 impl Target for Lookup {
-    fn run<A: sframe::Abi + eh_frame::Abi>(&self, input: &Input<'_>) {
+    fn run<A: Arch>(&self, input: &Input<'_>) {
         let look =
             || check::sframe::<A>(&input.memory(&[]), input.base, input.pc, input.units).result;
 

@@ -6,8 +6,8 @@ use super::input::{ENOUGH, Input, Target};
 use crate::check;
 use crate::listing::{self, Function};
 use crate::memory::Memory;
-use crate::parse::sframe::{Abi, Header};
-use crate::parse::{Error, Rule, eh_frame};
+use crate::parse::sframe::Header;
+use crate::parse::{Arch, Error, Rule};
 
 /// The cost of a listing. A table whose listing costs more is not compared.
 const UNITS: u32 = 20_000;
@@ -15,7 +15,7 @@ const UNITS: u32 = 20_000;
 const EQUALS: usize = 8;
 
 /// Reads a function and all its rows, and checks them.
-fn listed<A: Abi>(
+fn listed<A: Arch>(
     header: &Header<A>,
     memory: &Memory<'_>,
     base: u64,
@@ -61,7 +61,7 @@ impl Function {
 }
 
 /// Lists a table, unless a part of it is malformed or it is not sorted.
-fn list<A: Abi>(header: &Header<A>, memory: &Memory<'_>, base: u64) -> Option<Vec<Function>> {
+fn list<A: Arch>(header: &Header<A>, memory: &Memory<'_>, base: u64) -> Option<Vec<Function>> {
     memory.allow(UNITS);
     let listed: Option<Vec<_>> =
         (0..header.functions).map(|nth| listed(header, memory, base, nth)).collect();
@@ -87,12 +87,12 @@ struct Mutate;
 
 impl Mutate {
     /// A lookup with a budget that is enough.
-    fn rule<A: Abi>(input: &Input<'_>, pc: u64) -> Result<Rule, Error> {
+    fn rule<A: Arch>(input: &Input<'_>, pc: u64) -> Result<Rule, Error> {
         check::sframe::<A>(&input.memory(&[]), input.base, pc, ENOUGH).result
     }
 
     /// Compares the rules of each function that a search finds with the listed ones.
-    fn compare<A: Abi>(input: &Input<'_>, all: &[Function]) {
+    fn compare<A: Arch>(input: &Input<'_>, all: &[Function]) {
         for nth in 0..all.len() {
             let Some(next) = visible(&all[nth..]) else {
                 continue;
@@ -117,7 +117,7 @@ impl Mutate {
 }
 
 impl Target for Mutate {
-    fn run<A: Abi + eh_frame::Abi>(&self, input: &Input<'_>) {
+    fn run<A: Arch>(&self, input: &Input<'_>) {
         let memory = input.memory(&[]);
         let Ok(header) = Header::<A>::read(&memory, input.len) else {
             return;

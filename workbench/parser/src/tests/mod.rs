@@ -24,8 +24,8 @@ use proptest::test_runner::Config;
 use crate::check::{self, Lookup};
 use crate::listing;
 use crate::memory::Memory;
-use crate::parse::sframe::{Abi, Header};
-use crate::parse::{Error, Rule};
+use crate::parse::sframe::Header;
+use crate::parse::{self, Error, Rule};
 use crate::vectors::Arch;
 use linear::Table;
 
@@ -60,7 +60,7 @@ fn lookup(arch: Arch, memory: &Memory<'_>, base: u64, pc: u64, units: u32) -> Lo
 /// Reads all functions and rows of the table `bytes` at address `base`.
 ///
 /// This finds all errors of a table but a wrong order of functions.
-fn read_all<A: Abi>(bytes: &[u8], base: u64) -> Result<Table, Error> {
+fn read_all<A: parse::Arch>(bytes: &[u8], base: u64) -> Result<Table, Error> {
     let memory = Memory::new(bytes);
     let header = Header::<A>::read(&memory, memory.len())?;
 

@@ -4,11 +4,11 @@
 
 use super::{
     super::{
+        Arch,
         Error,
         Reader,
         Unsupported, //
     },
-    abi::Abi,
     cursor::Cursor,
     pointer::Encoding,
     reason::Reason, //
@@ -36,7 +36,7 @@ pub(super) struct Cie {
 
 impl Cie {
     /// Reads the CIE at byte `place` of a table of `len` bytes. Then the cursor is at its program.
-    pub(super) fn read<A: Abi, R: Reader>(
+    pub(super) fn read<A: Arch, R: Reader>(
         cursor: &mut Cursor<'_, A, R>,
         place: u64,
         len: u64,
@@ -91,7 +91,7 @@ impl Cie {
     }
 
     /// Takes the augmentation, a string of at most 7 letters. Zeros follow.
-    fn augmentation<A: Abi, R: Reader>(cursor: &mut Cursor<'_, A, R>) -> Result<[u8; 8], Error> {
+    fn augmentation<A: Arch, R: Reader>(cursor: &mut Cursor<'_, A, R>) -> Result<[u8; 8], Error> {
         let mut letters = [0; 8];
 
         for letter in &mut letters {
@@ -104,7 +104,7 @@ impl Cie {
     }
 
     /// Takes the augmentation data: those of each letter, after their length.
-    fn read_augmentation<A: Abi, R: Reader>(
+    fn read_augmentation<A: Arch, R: Reader>(
         &mut self,
         cursor: &mut Cursor<'_, A, R>,
         letters: &[u8],

@@ -6,10 +6,10 @@ use core::marker::PhantomData;
 
 use super::{
     super::{
+        Arch,
         Error,
         Reader, //
     },
-    abi::Abi,
     reason::Reason, //
 };
 
@@ -36,7 +36,7 @@ pub(super) struct Cursor<'a, A, R> {
     abi: PhantomData<A>,
 }
 
-impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
+impl<'a, A: Arch, R: Reader> Cursor<'a, A, R> {
     /// Makes a cursor without a record.
     pub(super) fn new(reader: &'a R) -> Self {
         // INVARIANT: All are zero.
@@ -176,19 +176,9 @@ impl<'a, A: Abi, R: Reader> Cursor<'a, A, R> {
         Ok(bytes)
     }
 
-    /// Takes a number of two bytes.
-    pub(super) fn u16(&mut self) -> Result<u16, Error> {
-        self.bytes().map(u16::from_le_bytes)
-    }
-
     /// Takes a number of four bytes.
     pub(super) fn u32(&mut self) -> Result<u32, Error> {
         self.bytes().map(u32::from_le_bytes)
-    }
-
-    /// Takes a number of eight bytes.
-    pub(super) fn u64(&mut self) -> Result<u64, Error> {
-        self.bytes().map(u64::from_le_bytes)
     }
 
     /// Takes an unsigned number of variable length, "LEB128", 7.6.

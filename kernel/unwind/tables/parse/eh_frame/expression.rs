@@ -8,14 +8,18 @@
 
 use super::{
     super::{
+        Arch,
         Error,
         Reader,
         Register,
-        Unsupported, //
+        Unsupported,
+        Value, //
     },
-    abi::Abi,
     cursor::Cursor,
-    row::Place, //
+    row::{
+        Cfa,
+        Place, //
+    }, //
 };
 
 /// Limit of an expression's bytes: the longest known one has 11.
@@ -30,56 +34,51 @@ const BREG0: u8 = 0x70;
 /// `DW_OP_breg31`, the last one.
 const BREG31: u8 = 0x8f;
 
-const UNKNOWN: Place = Place::Unsupported(Unsupported::Expression);
-
 /// Takes the expression that the CFA is the value of, at address `pc`.
-pub(super) fn cfa<A: Abi, R: Reader>(
+pub(super) fn cfa<A: Arch, R: Reader>(
     cursor: &mut Cursor<'_, A, R>,
     pc: u64,
-) -> Result<Place, Error> {
+) -> Result<Cfa, Error> {
     known(cursor, |bytes| {
         if let Some(offset) = A::linkage_cfa(bytes, pc) {
-            return Some(Place::Register(Register::Sp, offset));
+            return Some((Value::Register(Register::Sp, offset), 0));
         }
         let (register, offset, rest) = base::<A>(bytes)?;
 
         match *rest {
-            [] => Some(Place::Register(register, offset)),
-            [DEREF] => Some(Place::AtRegister(register, offset)),
+            [] => Some((Value::Register(register, offset), 0)),
+            [DEREF] => Some((Value::AtRegister(register, offset), 0)),
             // Whole words, of a number of one byte.
             [DEREF, PLUS_UCONST, above] if above & 0x87 == 0 => {
-                Some(Place::AboveAtRegister(register, offset, above >> 3))
+                Some((Value::AtRegister(register, offset), above as i8))
             }
             _ => None,
         }
     })
-}
-
-/// Takes the expression of the address that a register was saved at.
-pub(super) fn at<A: Abi, R: Reader>(cursor: &mut Cursor<'_, A, R>) -> Result<Place, Error> {
-    known(cursor, |bytes| {
-        let (register, offset, rest) = base::<A>(bytes)?;
-
-        rest.is_empty()
-            .then_some(Place::AtRegister(register, offset))
+    .map(|found| match found {
+        Ok((value, above)) => Cfa::Expression(Ok(value), above),
+        Err(unsupported) => Cfa::Expression(Err(unsupported), 0),
     })
 }
 
-/// Takes the expression that a register's value was.
-pub(super) fn value<A: Abi, R: Reader>(cursor: &mut Cursor<'_, A, R>) -> Result<Place, Error> {
-    known(cursor, |bytes| {
-        let (register, offset, rest) = base::<A>(bytes)?;
-
-        rest.is_empty().then_some(Place::Register(register, offset))
-    })
-}
-
-/// Takes an expression. Returns the place that `know` recognises in it.
-#[inline(never)]
-fn known<A: Abi, R: Reader>(
+/// Takes an expression about a register: of the address that it was saved at, or of its value.
+/// `make` makes the place of the register and the offset that it names.
+pub(super) fn place<A: Arch, R: Reader>(
     cursor: &mut Cursor<'_, A, R>,
-    know: impl FnOnce(&[u8]) -> Option<Place>,
+    make: fn(Register, i32) -> Value,
 ) -> Result<Place, Error> {
+    known(cursor, |bytes| match base::<A>(bytes)? {
+        (register, offset, []) => Some(make(register, offset)),
+        _ => None,
+    })
+}
+
+/// Takes an expression. Returns what `know` recognises in it.
+#[inline(never)]
+fn known<A: Arch, R: Reader, T>(
+    cursor: &mut Cursor<'_, A, R>,
+    know: impl FnOnce(&[u8]) -> Option<T>,
+) -> Result<Result<T, Unsupported>, Error> {
     let len = cursor.uleb()?;
     let mut bytes = [0; MAX];
     let bytes = usize::try_from(len)
@@ -88,16 +87,16 @@ fn known<A: Abi, R: Reader>(
 
     let Some(bytes) = bytes else {
         cursor.skip(len)?;
-        return Ok(UNKNOWN);
+        return Ok(Err(Unsupported::Expression));
     };
     for byte in &mut *bytes {
         *byte = cursor.byte()?;
     }
-    Ok(know(bytes).unwrap_or(UNKNOWN))
+    Ok(know(bytes).ok_or(Unsupported::Expression))
 }
 
 /// Decodes the register and the offset at the start of an expression. Returns them with the rest.
-fn base<A: Abi>(bytes: &[u8]) -> Option<(Register, i32, &[u8])> {
+fn base<A: Arch>(bytes: &[u8]) -> Option<(Register, i32, &[u8])> {
     let (code, mut rest) = bytes.split_first()?;
 
     if !(BREG0..=BREG31).contains(code) {

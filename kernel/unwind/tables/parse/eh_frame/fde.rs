@@ -4,11 +4,11 @@
 
 use super::{
     super::{
+        Arch,
         Error,
         Reader,
         Rule, //
     },
-    abi::Abi,
     cie::Cie,
     cursor::Cursor,
     program::Program,
@@ -16,51 +16,44 @@ use super::{
     row::Row, //
 };
 
-/// The range of a table.
-pub(super) struct Table {
-    /// Address of its first byte.
-    pub(super) base: u64,
-    /// Bytes of it.
-    pub(super) len: u64,
-}
-
 /// The parameters of a lookup.
 pub(super) struct Wanted {
-    /// The address.
+    /// Address of the table's first byte.
+    pub(super) base: u64,
+    /// Length of the table, in bytes.
+    pub(super) len: u64,
+    /// The address that is looked up.
     pub(super) pc: u64,
     /// The start of its function, as the index has it.
     pub(super) start: u64,
-    /// The register whose place is looked up instead of that of the frame pointer.
+    /// The register whose place goes into the row instead of that of the frame pointer.
     pub(super) tracked: u32,
 }
 
-/// Reads the CIE at byte `place` of a table of `len` bytes, and runs its program. Returns the row
+/// Reads the CIE at byte `place` of the table, and runs its program. Returns the row
 /// with which all its functions start, too.
 #[inline(never)]
-fn read_cie<A: Abi, R: Reader>(
+fn read_cie<A: Arch, R: Reader>(
     reader: &R,
     place: u64,
-    len: u64,
     wanted: &Wanted,
 ) -> Result<(Cie, Row), Error> {
     let mut cursor = Cursor::<A, R>::new(reader);
-    let cie = Cie::read(&mut cursor, place, len)?;
-    let program = Program::new(&cie, Row::EMPTY, wanted.pc, wanted.tracked);
-    let row = program.run_common(&mut cursor)?;
+    let cie = Cie::read(&mut cursor, place, wanted.len)?;
+    let row = Program::new(&cie, Row::EMPTY, wanted).run_common(&mut cursor)?;
 
     Ok((cie, row))
 }
 
 /// Finds the rule for the wanted address in the FDE at byte `place` of a table.
-pub(super) fn rule<A: Abi, R: Reader>(
+pub(super) fn rule<A: Arch, R: Reader>(
     reader: &R,
-    table: &Table,
     place: u64,
     wanted: &Wanted,
 ) -> Result<Rule, Error> {
     let mut cursor = Cursor::<A, R>::new(reader);
 
-    cursor.open(place, table.len, usize::MAX)?;
+    cursor.open(place, wanted.len, usize::MAX)?;
     let len = cursor.u32()?;
     let id_place = cursor.position();
     let id = cursor.u32()?;
@@ -75,10 +68,10 @@ pub(super) fn rule<A: Abi, R: Reader>(
     let cie_place = id_place
         .checked_sub(id.into())
         .ok_or_else(|| Reason::CiePlace.at(id_place))?;
-    let (cie, row) = read_cie::<A, R>(reader, cie_place, table.len, wanted)?;
+    let (cie, row) = read_cie::<A, R>(reader, cie_place, wanted)?;
 
     let rest = cursor.position();
-    if cie.encoding.address(&mut cursor, table.base)? != wanted.start {
+    if cie.encoding.address(&mut cursor, wanted.base)? != wanted.start {
         return Err(Reason::Start.at(rest));
     }
     // Does not wrap: the search finds a start that is not above the address.
@@ -90,7 +83,7 @@ pub(super) fn rule<A: Abi, R: Reader>(
         let len = cursor.uleb()?;
         cursor.skip(len)?;
     }
-    let mut program = Program::new(&cie, row, wanted.pc, wanted.tracked);
+    let mut program = Program::new(&cie, row, wanted);
 
     Ok(program.run(&mut cursor, offset)?.rule::<A>(&cie)?)
 }

@@ -7,12 +7,12 @@ use core::marker::PhantomData;
 use super::{
     super::{
         error,
+        Arch,
         Array,
         Error,
         Reader,
         Rule, //
     },
-    abi::Abi,
     fde::{
         self,
         Wanted, //
@@ -42,7 +42,7 @@ impl Records {
     const POINTER_AT: u64 = 4;
 
     /// Decodes the first bytes of a header that is at `address`.
-    pub(crate) fn new<A: Abi>(header: [u8; Self::LEN], address: u64) -> Self {
+    pub(crate) fn new<A: Arch>(header: [u8; Self::LEN], address: u64) -> Self {
         let [version, pointer, count, entry, a, b, c, d, number @ ..] = header;
 
         if version != Header::<A>::VERSION {
@@ -88,7 +88,7 @@ pub(crate) struct Header<A> {
     abi: PhantomData<A>,
 }
 
-impl<A: Abi> Header<A> {
+impl<A: Arch> Header<A> {
     const VERSION: u8 = 1;
     /// `DW_EH_PE_omit`: there is no such thing.
     const OMITTED: u8 = 0xff;
@@ -178,18 +178,11 @@ impl<A: Abi> Header<A> {
         pc: u64,
         tracked: u32,
     ) -> Result<Rule, Error> {
-        let element = reader.bisect(&self.array(base), pc)?;
-        let mut nth = element.nth;
-        let mut distance = if self.wide {
-            element.rest
-        } else {
-            element.rest as i32 as u64
-        };
-        let table = fde::Table {
+        let array = self.array(base);
+        let mut element = reader.bisect(&array, pc)?;
+        let wanted = Wanted {
             base,
             len: self.len.into(),
-        };
-        let wanted = Wanted {
             pc,
             start: element.start,
             tracked,
@@ -198,54 +191,29 @@ impl<A: Abi> Header<A> {
         // Compilers write FDEs of no bytes, for code that they have left out. Such a one starts
         // where the next function does, and not every linker sorts it before that.
         loop {
+            let distance = match self.wide {
+                true => element.rest,
+                false => element.rest as i32 as u64,
+            };
             let place = u64::from(self.place).wrapping_add(distance);
 
             // A linker fills entries that it has no function for with the header's own address.
             if distance != 0 {
                 if place >= self.len.into() {
-                    return Err(Reason::FdePlace.at(self.entry(nth)));
+                    return Err(Reason::FdePlace.at(array.element(element.nth)));
                 }
-                match fde::rule::<A, R>(reader, &table, place, &wanted) {
+                match fde::rule::<A, R>(reader, place, &wanted) {
                     Err(Error::NotFound) => {}
                     found => return found,
                 }
             }
             // What the reader may cost ends this, if not the index.
-            (nth, distance) = self.before(nth, &wanted, reader, base)?;
+            let before = element.nth.checked_sub(1).ok_or(Error::NotFound)?;
+            element = array.read(reader, before)?;
+            if element.start != wanted.start {
+                return Err(Error::NotFound);
+            }
         }
-    }
-
-    /// Finds the entry before entry `nth` of the index, if it starts at the same address. Returns
-    /// its number, and the distance of its FDE from the header.
-    #[cold]
-    #[inline(never)]
-    fn before<R: Reader>(
-        &self,
-        nth: u32,
-        wanted: &Wanted,
-        reader: &R,
-        base: u64,
-    ) -> Result<(u32, u64), Error> {
-        let nth = nth.checked_sub(1).ok_or(Error::NotFound)?;
-        let place = self.entry(nth);
-        let size = if self.wide { 8 } else { 4 };
-        let start = self.number(place, reader)?;
-
-        if self.array(base).origin.wrapping_add(start) != wanted.start {
-            return Err(Error::NotFound);
-        }
-        // Does not wrap: it is in the index.
-        let distance = self.number(place.wrapping_add(size), reader)?;
-        Ok((nth, distance))
-    }
-
-    /// Reads the number at byte `place` of the table, which must be in the index.
-    fn number<R: Reader>(&self, place: u64, reader: &R) -> Result<u64, Error> {
-        Ok(if self.wide {
-            u64::from_le_bytes(reader.read_array(place)?)
-        } else {
-            u32::from_le_bytes(reader.read_array(place)?) as i32 as u64
-        })
     }
 
     /// Describes the index of the table at address `base`.
@@ -258,10 +226,5 @@ impl<A: Abi> Header<A> {
             relative: false,
             unsorted: error::Reason::EhFrame(Reason::Unsorted),
         }
-    }
-
-    /// Returns the offset of entry `nth` of the index in the table.
-    fn entry(&self, nth: u32) -> u64 {
-        self.array(0).element(nth)
     }
 }

@@ -28,7 +28,6 @@
 //! Reference: "DWARF Debugging Information Format", version 5, 6.4; "Linux Standard Base Core
 //! Specification", "Exception Frames".
 
-mod abi;
 mod cie;
 mod cursor;
 mod expression;
@@ -39,7 +38,6 @@ mod program;
 mod reason;
 mod row;
 
-pub(crate) use abi::Abi;
 pub(crate) use header::{
     Header,
     Records, //

@@ -4,11 +4,11 @@
 
 use super::{
     super::{
+        Arch,
         Error,
         Reader,
         Unsupported, //
     },
-    abi::Abi,
     cursor::Cursor, //
 };
 
@@ -49,7 +49,7 @@ impl Encoding {
     }
 
     /// Takes the address that a pointer stands for, in the table that stands at address `base`.
-    pub(super) fn address<A: Abi, R: Reader>(
+    pub(super) fn address<A: Arch, R: Reader>(
         self,
         cursor: &mut Cursor<'_, A, R>,
         base: u64,
@@ -65,19 +65,19 @@ impl Encoding {
     }
 
     /// Takes a number in the format of a pointer.
-    pub(super) fn number<A: Abi, R: Reader>(
+    pub(super) fn number<A: Arch, R: Reader>(
         self,
         cursor: &mut Cursor<'_, A, R>,
     ) -> Result<u64, Error> {
         Ok(match self.0 & Self::FORMAT {
             Self::UDATA4 => cursor.u32()?.into(),
             Self::SDATA4 => cursor.u32()? as i32 as u64,
-            _ => cursor.u64()?,
+            _ => u64::from_le_bytes(cursor.bytes()?),
         })
     }
 
     /// Passes a pointer of any encoding that has no padding.
-    pub(super) fn skip<A: Abi, R: Reader>(
+    pub(super) fn skip<A: Arch, R: Reader>(
         byte: u8,
         cursor: &mut Cursor<'_, A, R>,
     ) -> Result<(), Error> {

@@ -4,14 +4,16 @@
 
 use super::{
     super::{
+        Arch,
         Error,
         Reader,
-        Unsupported, //
+        Unsupported,
+        Value, //
     },
-    abi::Abi,
     cie::Cie,
     cursor::Cursor,
     expression,
+    fde::Wanted,
     reason::Reason,
     row::{
         Cfa,
@@ -68,10 +70,7 @@ const SIGNED_OTHERWISE: u8 = 2;
 /// - `depth` is at most [`DEPTH`].
 pub(super) struct Program<'a> {
     cie: &'a Cie,
-    /// The address that is looked up.
-    pc: u64,
-    /// The register whose place goes into the row instead of that of the frame pointer.
-    tracked: u32,
+    wanted: &'a Wanted,
     row: Row,
     /// The row that the CIE makes, which registers are restored to.
     common: Row,
@@ -82,12 +81,11 @@ pub(super) struct Program<'a> {
 impl<'a> Program<'a> {
     /// Prepares the program of an FDE, which starts with the row of its CIE, or that of a CIE,
     /// which starts with [`Row::EMPTY`].
-    pub(super) fn new(cie: &'a Cie, common: Row, pc: u64, tracked: u32) -> Self {
+    pub(super) fn new(cie: &'a Cie, common: Row, wanted: &'a Wanted) -> Self {
         // INVARIANT: Nothing is remembered.
         Self {
             cie,
-            pc,
-            tracked,
+            wanted,
             row: common,
             common,
             remembered: [None; DEPTH],
@@ -95,12 +93,12 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Runs the program at the cursor, until it passes the address `wanted`, which counts from the
-    /// function's start. The rest is not read.
-    pub(super) fn run<A: Abi, R: Reader>(
+    /// Runs the program at the cursor, until it passes `offset` bytes from the function's start.
+    /// The rest is not read.
+    pub(super) fn run<A: Arch, R: Reader>(
         &mut self,
         cursor: &mut Cursor<'_, A, R>,
-        wanted: u64,
+        offset: u64,
     ) -> Result<Row, Error> {
         let mut location = 0u64;
 
@@ -112,7 +110,7 @@ impl<'a> Program<'a> {
                 ADVANCE_LOC => low.into(),
                 OFFSET => {
                     let offset = cursor.uleb()?;
-                    self.save::<A>(low.into(), |program| program.at_cfa(offset));
+                    self.save::<A>(low.into(), self.at_cfa(i64::try_from(offset).ok()));
                     continue;
                 }
                 RESTORE => {
@@ -121,22 +119,14 @@ impl<'a> Program<'a> {
                 }
                 _ => match code {
                     ADVANCE_LOC1 => cursor.byte()?.into(),
-                    ADVANCE_LOC2 => cursor.u16()?.into(),
+                    ADVANCE_LOC2 => u16::from_le_bytes(cursor.bytes()?).into(),
                     ADVANCE_LOC4 => cursor.u32()?.into(),
-                    MIPS_ADVANCE_LOC8 => cursor.u64()?,
+                    MIPS_ADVANCE_LOC8 => u64::from_le_bytes(cursor.bytes()?),
                     // What programs have most of.
                     NOP => continue,
                     DEF_CFA_OFFSET => {
                         let offset = cursor.uleb()?;
                         self.set_cfa_offset(i32::try_from(offset).ok());
-                        continue;
-                    }
-                    REMEMBER_STATE => {
-                        self.remember()?;
-                        continue;
-                    }
-                    RESTORE_STATE => {
-                        self.restore_state(cursor.position())?;
                         continue;
                     }
                     _ => {
@@ -146,7 +136,7 @@ impl<'a> Program<'a> {
                 },
             };
             location = location.saturating_add(self.cie.code_factor.saturating_mul(delta));
-            if location > wanted {
+            if location > offset {
                 break;
             }
         }
@@ -154,7 +144,7 @@ impl<'a> Program<'a> {
     }
 
     /// Runs the CIE's program, at the cursor. Its FDEs get the row, but no remembered states.
-    pub(super) fn run_common<A: Abi, R: Reader>(
+    pub(super) fn run_common<A: Arch, R: Reader>(
         mut self,
         cursor: &mut Cursor<'_, A, R>,
     ) -> Result<Row, Error> {
@@ -168,23 +158,40 @@ impl<'a> Program<'a> {
 
     /// Runs an instruction that is no advance, and has no operand in its code.
     #[inline(never)]
-    fn step<A: Abi, R: Reader>(
+    fn step<A: Arch, R: Reader>(
         &mut self,
         cursor: &mut Cursor<'_, A, R>,
         code: u8,
     ) -> Result<(), Error> {
         match code {
+            REMEMBER_STATE => self.remember()?,
+            RESTORE_STATE => self.restore_state(cursor.position())?,
             DEF_CFA_OFFSET_SF => {
                 let offset = self.factored(cursor.sleb()?);
                 self.set_cfa_offset(offset);
             }
-            DEF_CFA | DEF_CFA_REGISTER | DEF_CFA_EXPRESSION | DEF_CFA_SF => {
-                self.define_cfa(cursor, code)?;
+            DEF_CFA => {
+                let register = A::register(cursor.register()?);
+                self.row.cfa = Cfa::Parts(register, i32::try_from(cursor.uleb()?).ok());
             }
+            DEF_CFA_SF => {
+                let register = A::register(cursor.register()?);
+                self.row.cfa = Cfa::Parts(register, self.factored(cursor.sleb()?));
+            }
+            DEF_CFA_REGISTER => {
+                let register = A::register(cursor.register()?);
+                self.row.cfa = match self.row.cfa {
+                    Cfa::Parts(_, offset) => Cfa::Parts(register, offset),
+                    Cfa::Expression(..) => Cfa::UNSAID,
+                };
+            }
+            DEF_CFA_EXPRESSION => self.row.cfa = expression::cfa(cursor, self.wanted.pc)?,
             OFFSET_EXTENDED..=REGISTER
             | EXPRESSION
             | OFFSET_EXTENDED_SF
-            | VAL_OFFSET..=VAL_EXPRESSION
+            | VAL_OFFSET
+            | VAL_OFFSET_SF
+            | VAL_EXPRESSION
             | GNU_NEGATIVE_OFFSET_EXTENDED => self.set_register(cursor, code)?,
             GNU_ARGS_SIZE => {
                 cursor.uleb()?;
@@ -228,33 +235,12 @@ impl<'a> Program<'a> {
     fn set_cfa_offset(&mut self, offset: Option<i32>) {
         self.row.cfa = match self.row.cfa {
             Cfa::Parts(register, _) => Cfa::Parts(register, offset),
-            Cfa::Expression(_) => Cfa::Expression(Place::Unsupported(Unsupported::Cfa)),
+            Cfa::Expression(..) => Cfa::UNSAID,
         };
-    }
-
-    /// Runs an instruction about the CFA's register.
-    fn define_cfa<A: Abi, R: Reader>(
-        &mut self,
-        cursor: &mut Cursor<'_, A, R>,
-        code: u8,
-    ) -> Result<(), Error> {
-        if code == DEF_CFA_EXPRESSION {
-            self.row.cfa = Cfa::Expression(expression::cfa(cursor, self.pc)?);
-            return Ok(());
-        }
-        let register = A::register(cursor.register()?);
-
-        self.row.cfa = match (code, self.row.cfa) {
-            (DEF_CFA, _) => Cfa::Parts(register, i32::try_from(cursor.uleb()?).ok()),
-            (DEF_CFA_SF, _) => Cfa::Parts(register, self.factored(cursor.sleb()?)),
-            (_, Cfa::Parts(_, offset)) => Cfa::Parts(register, offset),
-            (_, Cfa::Expression(_)) => Cfa::Expression(Place::Unsupported(Unsupported::Cfa)),
-        };
-        Ok(())
     }
 
     /// Runs an instruction about a register.
-    fn set_register<A: Abi, R: Reader>(
+    fn set_register<A: Arch, R: Reader>(
         &mut self,
         cursor: &mut Cursor<'_, A, R>,
         code: u8,
@@ -265,47 +251,46 @@ impl<'a> Program<'a> {
                 self.restore::<A>(register);
                 return Ok(());
             }
-            OFFSET_EXTENDED => self.at_cfa(cursor.uleb()?),
-            OFFSET_EXTENDED_SF => self.at_signed(Some(cursor.sleb()?)),
+            OFFSET_EXTENDED => self.at_cfa(i64::try_from(cursor.uleb()?).ok()),
+            OFFSET_EXTENDED_SF => self.at_cfa(Some(cursor.sleb()?)),
             GNU_NEGATIVE_OFFSET_EXTENDED => {
                 let offset = i64::try_from(cursor.uleb()?).ok();
-                self.at_signed(offset.and_then(i64::checked_neg))
+                self.at_cfa(offset.and_then(i64::checked_neg))
             }
-            UNDEFINED => Place::Undefined,
-            SAME_VALUE => Place::Unchanged,
+            UNDEFINED => Ok(Value::Unknown),
+            SAME_VALUE => Ok(Value::Unchanged),
             REGISTER => A::register(cursor.register()?)
-                .map_or(Place::Unsupported(Unsupported::Register), |register| {
-                    Place::Register(register, 0)
-                }),
-            EXPRESSION => expression::at(cursor)?,
-            VAL_EXPRESSION => expression::value(cursor)?,
+                .map(|register| Value::Register(register, 0))
+                .ok_or(Unsupported::Register),
+            EXPRESSION => expression::place(cursor, Value::AtRegister)?,
+            VAL_EXPRESSION => expression::place(cursor, Value::Register)?,
             // The CFA itself is what the stack pointer is anyway.
             _ => match cursor.uleb()? {
-                0 if register == A::SP => Place::Unchanged,
-                _ => Place::Unsupported(Unsupported::Offset),
+                0 if register == A::SP => Ok(Value::Unchanged),
+                _ => Err(Unsupported::Offset),
             },
         };
 
-        self.save::<A>(register, |_| place);
+        self.save::<A>(register, place);
         Ok(())
     }
 
     /// Sets the place of a register, if the row has it.
     #[inline]
-    fn save<A: Abi>(&mut self, register: u32, place: impl FnOnce(&Self) -> Place) {
-        if register == self.tracked {
-            self.row.fp = place(self);
+    fn save<A: Arch>(&mut self, register: u32, place: Place) {
+        if register == self.wanted.tracked {
+            self.row.fp = place;
         } else if register == A::RA {
-            self.row.ra = place(self);
+            self.row.ra = place;
         } else if register == A::SP {
-            self.row.other_sp = place(self) != Place::Unchanged;
+            self.row.other_sp = place != Ok(Value::Unchanged);
         }
     }
 
     /// Sets a register to what the CIE says.
     #[inline]
-    fn restore<A: Abi>(&mut self, register: u32) {
-        if register == self.tracked {
+    fn restore<A: Arch>(&mut self, register: u32) {
+        if register == self.wanted.tracked {
             self.row.fp = self.common.fp;
         } else if register == A::RA {
             self.row.ra = self.common.ra;
@@ -314,16 +299,13 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Makes a place at the CFA, at an offset without the CIE's factor.
+    /// Makes a place at the CFA, at an offset without the CIE's factor. `None` is an offset that no
+    /// rule can have.
     #[inline]
-    fn at_cfa(&self, offset: u64) -> Place {
-        self.at_signed(i64::try_from(offset).ok())
-    }
-
-    fn at_signed(&self, offset: Option<i64>) -> Place {
+    fn at_cfa(&self, offset: Option<i64>) -> Place {
         let offset = offset.and_then(|offset| self.factored(offset));
 
-        offset.map_or(Place::Unsupported(Unsupported::Offset), Place::AtCfa)
+        offset.map(Value::AtCfa).ok_or(Unsupported::Offset)
     }
 
     /// Multiplies an offset with the CIE's factor. Returns `None` if a rule cannot have the

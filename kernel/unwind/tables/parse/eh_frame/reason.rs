@@ -2,9 +2,9 @@
 
 //! What can be wrong with a table.
 
-use super::super::{
-    codes::codes,
-    error,
+use super::super::error::{
+    self,
+    codes,
     Error, //
 };
 

@@ -4,45 +4,31 @@
 
 use super::{
     super::{
+        Arch,
         Key,
         Register,
         Rule,
         Unsupported,
         Value, //
     },
-    abi::Abi,
     cie::Cie, //
 };
 
-/// How long a word is, in bytes.
-const WORD: i32 = 8;
-
-/// The place of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In its own register.
-    Unchanged,
-    /// Nowhere any more.
-    Undefined,
-    /// In memory, at CFA + offset.
-    AtCfa(i32),
-    /// Not in memory: the value is register + offset.
-    Register(Register, i32),
-    /// In memory, at register + offset.
-    AtRegister(Register, i32),
-    /// Not in memory: the value is so many words above the word at register + offset.
-    AboveAtRegister(Register, i32, u8),
-    /// In a place that no rule can name.
-    Unsupported(Unsupported),
-}
+/// The place of a value, or why no rule can name it. [`Value::Unknown`] is a value that is gone.
+pub(crate) type Place = Result<Value, Unsupported>;
 
 /// The place of the CFA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cfa {
     /// Register + offset, of which either may be one that no rule can name.
     Parts(Option<Register>, Option<i32>),
-    /// The value of an expression, which has no parts to change.
-    Expression(Place),
+    /// The value of an expression, which has no parts to change, and so many bytes above it.
+    Expression(Place, i8),
+}
+
+impl Cfa {
+    /// A CFA that is not said.
+    pub(super) const UNSAID: Self = Self::Expression(Err(Unsupported::Cfa), 0);
 }
 
 /// The rules that hold at an address.
@@ -66,20 +52,24 @@ const _: () = assert!(size_of::<Row>() <= 32);
 impl Row {
     /// The row that a CIE's program starts with.
     pub(super) const EMPTY: Self = Self {
-        cfa: Cfa::Expression(Place::Unsupported(Unsupported::Cfa)),
-        ra: Place::Unchanged,
-        fp: Place::Unchanged,
+        cfa: Cfa::UNSAID,
+        ra: Ok(Value::Unchanged),
+        fp: Ok(Value::Unchanged),
         other_sp: false,
         signed: 0,
     };
 
     /// Makes the rule of this row.
-    pub(super) fn rule<A: Abi>(&self, cie: &Cie) -> Result<Rule, Unsupported> {
+    pub(super) fn rule<A: Arch>(&self, cie: &Cie) -> Result<Rule, Unsupported> {
         // Whoever says that there is no return address says that there is no caller.
-        if self.ra == Place::Undefined {
+        if self.ra == Ok(Value::Unknown) {
             return Ok(Rule::outermost());
         }
-        if cie.signal && A::is_signal_frame(self) {
+        let at_sp = |offset| Ok(Value::AtRegister(Register::Sp, offset));
+        let saved = |[sp, pc, fp]: [i32; 3]| {
+            (self.cfa, self.ra, self.fp) == (Cfa::Expression(at_sp(sp), 0), at_sp(pc), at_sp(fp))
+        };
+        if cie.signal && A::SIGNAL_FRAME.is_some_and(saved) {
             return Ok(Rule::signal_frame());
         }
         if self.other_sp {
@@ -99,39 +89,18 @@ impl Row {
                 ),
                 0,
             ),
-            Cfa::Expression(Place::AboveAtRegister(register, offset, words)) => (
-                Value::AtRegister(register, offset),
-                i32::from(words).wrapping_mul(WORD),
-            ),
-            Cfa::Expression(place) => (place.value(Unsupported::Cfa)?, 0),
+            Cfa::Expression(place, above) => (place?, above),
         };
-        let ra = match self.ra {
-            Place::Unchanged if !A::LINK_REGISTER => return Err(Unsupported::ReturnAddress),
-            ra => ra.value(Unsupported::ReturnAddress)?,
+        let ra = match self.ra? {
+            Value::Unchanged if A::FIXED_RA != 0 => return Err(Unsupported::ReturnAddress),
+            ra => ra,
         };
         // Whatever the reason is, the rest is a rule.
-        let fp = self
-            .fp
-            .value(Unsupported::Register)
-            .unwrap_or(Value::Unknown);
+        let fp = self.fp.unwrap_or(Value::Unknown);
         let rule = Rule::frame(cfa, ra, fp)
-            .and_then(|rule| rule.with_cfa_above(above))
+            .and_then(|rule| rule.with_cfa_above(above.into()))
             .ok_or(Unsupported::Cfa)?;
 
         Ok(rule.with_signal(cie.signal).with_signed_ra(key))
-    }
-}
-
-impl Place {
-    /// Makes a value of a rule. `lost` is the error for a value that is gone.
-    fn value(self, lost: Unsupported) -> Result<Value, Unsupported> {
-        Ok(match self {
-            Self::Unchanged => Value::Unchanged,
-            Self::AtCfa(offset) => Value::AtCfa(offset),
-            Self::Register(register, offset) => Value::Register(register, offset),
-            Self::AtRegister(register, offset) => Value::AtRegister(register, offset),
-            Self::Undefined | Self::AboveAtRegister(..) => return Err(lost),
-            Self::Unsupported(unsupported) => return Err(unsupported),
-        })
     }
 }

@@ -2,7 +2,7 @@
 
 //! Reasons why a file has no table.
 
-use super::super::codes::codes;
+use super::super::error::codes;
 
 codes! {
     /// Why a file has no table for a byte of it.

@@ -3,15 +3,19 @@
 //! The ELF header: "ELF Header" of the specification.
 
 use super::{
-    super::reader::take,
+    super::{
+        reader::field,
+        Error,
+        Reader, //
+    },
     absence::Absence,
-    segment::Header as ProgramHeader, //
+    segment::ProgramHeader, //
 };
 
 /// Limit of a file's program headers: real files have at most 15.
 ///
 /// `PN_XNUM`, which stands for numbers that do not fit, is too many.
-pub(crate) const MAX_HEADERS: u16 = 128;
+pub(super) const MAX_HEADERS: u16 = 128;
 
 /// The files that a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +38,17 @@ impl Target {
 ///
 /// # Invariants
 ///
-/// - The program headers, `count` of [`ProgramHeader::SIZE`] bytes from byte `place`, end below
-///   2^64.
-/// - `count` is at least 1 and at most [`MAX_HEADERS`].
+/// - `len` is that of 1 to [`MAX_HEADERS`] program headers, and `place + len` is below 2^64.
 pub(crate) struct Headers {
     /// File offset of the program headers, in bytes.
-    pub(super) place: u64,
-    /// Number of program headers.
-    pub(super) count: u16,
+    pub(crate) place: u64,
+    /// Length of all program headers, in bytes.
+    pub(crate) len: u64,
 }
 
 impl Headers {
     /// Bytes of the ELF header.
-    pub(super) const SIZE: usize = 64;
+    const SIZE: usize = 64;
 
     const MAGIC: [u8; 4] = *b"\x7fELF";
     /// `ELFCLASS64`.
@@ -60,73 +62,63 @@ impl Headers {
     /// `ET_DYN`: a library, or a program, at any addresses.
     const SHARED: u16 = 3;
 
-    /// Returns the file offset of the program headers, in bytes.
-    pub(crate) fn place(&self) -> u64 {
-        self.place
-    }
-
-    /// Returns the number of bytes of the program headers.
-    pub(crate) fn len(&self) -> u64 {
-        // Does not wrap: this is below 2^13.
-        u64::from(self.count).wrapping_mul(ProgramHeader::SIZE as u64)
-    }
-
-    /// Returns the file offset of the end of the program headers, in bytes.
-    pub(crate) fn end(&self) -> u64 {
-        // Does not wrap, by the type invariants.
-        self.place.wrapping_add(self.len())
-    }
-
-    /// Decodes the ELF header of a file.
+    /// Reads the ELF header, which is at byte 0 of what `reader` reads; `len` bytes of the file are
+    /// mapped from there on.
     ///
     /// # Errors
     ///
-    /// The first field that is wrong.
-    pub(super) fn parse(mut bytes: &[u8], target: &Target) -> Result<Self, Absence> {
-        let bytes = &mut bytes;
-        let short = Absence::NotElf;
-
-        if take(bytes) != Some(Self::MAGIC) {
-            return Err(Absence::NotElf);
+    /// Those of `reader`, and [`Error::Absent`] with the first field that is wrong.
+    pub(crate) fn read<R: Reader>(reader: &R, len: u64, target: &Target) -> Result<Self, Error> {
+        if len < Self::SIZE as u64 {
+            return Err(Absence::NotElf.into());
         }
-        let [class, order, ident_version] = take(bytes).ok_or(short)?;
+        let bytes: [u8; Self::SIZE] = reader.read_array(0)?;
+        let u16_at = |at| u16::from_le_bytes(field(&bytes, at));
+        let [a, b, c, d, class, order, version, ..] = bytes;
+
+        if [a, b, c, d] != Self::MAGIC {
+            return Err(Absence::NotElf.into());
+        }
         if class != Self::CLASS {
-            return Err(Absence::Class);
+            return Err(Absence::Class.into());
         }
         if order != Self::LITTLE_ENDIAN {
-            return Err(Absence::ByteOrder);
+            return Err(Absence::ByteOrder.into());
         }
-        // The rest of `e_ident`.
-        let _: [u8; 9] = take(bytes).ok_or(short)?;
-        let kind = u16::from_le_bytes(take(bytes).ok_or(short)?);
-        let machine = u16::from_le_bytes(take(bytes).ok_or(short)?);
-        let version = u32::from_le_bytes(take(bytes).ok_or(short)?);
-        if ident_version != Self::VERSION || version != u32::from(Self::VERSION) {
-            return Err(Absence::Version);
+        // `e_version` repeats the version.
+        if version != Self::VERSION || field(&bytes, 20) != u32::from(version).to_le_bytes() {
+            return Err(Absence::Version.into());
         }
-        if kind != Self::EXECUTABLE && kind != Self::SHARED {
-            return Err(Absence::Kind);
+        // `e_type`.
+        if ![Self::EXECUTABLE, Self::SHARED].contains(&u16_at(16)) {
+            return Err(Absence::Kind.into());
         }
-        if machine != target.machine {
-            return Err(Absence::Machine);
+        // `e_machine`.
+        if u16_at(18) != target.machine {
+            return Err(Absence::Machine.into());
         }
 
-        // `e_entry`.
-        let _: [u8; 8] = take(bytes).ok_or(short)?;
-        let place = u64::from_le_bytes(take(bytes).ok_or(short)?);
-        // `e_shoff`, `e_flags` and `e_ehsize`.
-        let _: [u8; 14] = take(bytes).ok_or(short)?;
-        let size = u16::from_le_bytes(take(bytes).ok_or(short)?);
-        let count = u16::from_le_bytes(take(bytes).ok_or(short)?);
-        if usize::from(size) != ProgramHeader::SIZE || !(1..=MAX_HEADERS).contains(&count) {
-            return Err(Absence::Headers);
+        // `e_phoff`, `e_phentsize` and `e_phnum`.
+        let (place, size, count) = (
+            u64::from_le_bytes(field(&bytes, 32)),
+            u16_at(54),
+            u16_at(56),
+        );
+        // Does not wrap: this is below 2^32.
+        let len = u64::from(count).wrapping_mul(size.into());
+        let ends = place.checked_add(len).is_some();
+        if usize::from(size) != ProgramHeader::SIZE || !(1..=MAX_HEADERS).contains(&count) || !ends
+        {
+            return Err(Absence::Headers.into());
         }
-        // Does not wrap: this is below 2^13.
-        let headers_len = u64::from(count).wrapping_mul(ProgramHeader::SIZE as u64);
         // INVARIANT: All of it is checked.
-        match place.checked_add(headers_len) {
-            Some(_) => Ok(Self { place, count }),
-            None => Err(Absence::Headers),
-        }
+        Ok(Self { place, len })
+    }
+
+    /// Returns the file offset of the end of the program headers, in bytes.
+    #[allow(dead_code, reason = "tests and tools use it")]
+    pub(crate) fn end(&self) -> u64 {
+        // Does not wrap, by the type invariants.
+        self.place.wrapping_add(self.len)
     }
 }

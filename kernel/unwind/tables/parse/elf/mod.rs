@@ -10,12 +10,10 @@
 //!   e_phoff   program headers, e_phnum of 56 bytes: part of the file, address, size in memory
 //! ```
 //!
-//! [`object()`] is told a place in the file that is executed, and reads both, each byte once. It
-//! finds the segment that holds the place, and those of tables. The loader adds one number to all
-//! addresses of a file, so where the one is in memory, the places of the others follow.
-//!
-//! The program headers need not be near the ELF header. [`Headers`] says where they are, and reads
-//! them there.
+//! [`Headers`] says where the program headers are, which need not be near the ELF header, and reads
+//! them there, each byte once. It is told a place in the file that is executed, and finds the
+//! segment that holds the place, and those of tables. The loader adds one number to all addresses
+//! of a file, so where the one is in memory, the places of the others follow.
 //!
 //! The bytes are user memory, and need not be those of the file. So the caller has to check that
 //! the parts of the file are mapped where the headers say.
@@ -33,36 +31,8 @@ pub(crate) use header::{
     Target, //
 };
 pub(crate) use object::{
-    object,
     object_of,
     texts,
     Object, //
 };
 pub(crate) use segment::Segment;
-
-/// Why an object is not found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Error {
-    /// The headers could not be read now.
-    Fault,
-    /// The budget of the reader is used up.
-    Budget,
-    /// The headers show that there is no object.
-    Absent(Absence),
-}
-
-impl From<super::Error> for Error {
-    /// Converts the error of a reader.
-    fn from(error: super::Error) -> Self {
-        match error {
-            super::Error::Budget => Self::Budget,
-            _ => Self::Fault,
-        }
-    }
-}
-
-impl From<Absence> for Error {
-    fn from(absence: Absence) -> Self {
-        Self::Absent(absence)
-    }
-}

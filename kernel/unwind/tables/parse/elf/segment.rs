@@ -2,7 +2,7 @@
 
 //! Program headers: "Program Header Table" of the specification.
 
-use super::super::reader::take;
+use super::super::reader::field;
 
 /// A part of a file, and where it is mapped.
 ///
@@ -41,8 +41,8 @@ impl Segment {
 }
 
 /// A decoded program header.
-pub(super) struct Header {
-    kind: u32,
+pub(super) struct ProgramHeader {
+    pub(super) kind: u32,
     flags: u32,
     offset: u64,
     address: u64,
@@ -50,16 +50,16 @@ pub(super) struct Header {
     memory_size: u64,
 }
 
-impl Header {
+impl ProgramHeader {
     /// Bytes of a program header.
     pub(super) const SIZE: usize = 56;
 
     /// `PT_LOAD`: what the loader maps.
     const LOAD: u32 = 1;
     /// `PT_GNU_SFRAME`: an SFrame table, in what is mapped.
-    const SFRAME: u32 = 0x6474_e554;
+    pub(super) const SFRAME: u32 = 0x6474_e554;
     /// `PT_GNU_EH_FRAME`: the index of an `.eh_frame` table, beside that.
-    const EH_FRAME: u32 = 0x6474_e550;
+    pub(super) const EH_FRAME: u32 = 0x6474_e550;
     /// `PF_X`.
     const EXECUTABLE: u32 = 0x1;
     /// Below this all segments end.
@@ -67,52 +67,30 @@ impl Header {
     /// Below this all tables' lengths are.
     const TABLE_LEN: u64 = 1 << 32;
 
-    /// Takes the first program header off `bytes`, and decodes it. Returns `None` at the end.
-    pub(super) fn take(bytes: &mut &[u8]) -> Option<Self> {
-        let kind = u32::from_le_bytes(take(bytes)?);
-        let flags = u32::from_le_bytes(take(bytes)?);
-        let offset = u64::from_le_bytes(take(bytes)?);
-        let address = u64::from_le_bytes(take(bytes)?);
-        // `p_paddr`.
-        let _: [u8; 8] = take(bytes)?;
-        let file_size = u64::from_le_bytes(take(bytes)?);
-        let memory_size = u64::from_le_bytes(take(bytes)?);
-        // `p_align`.
-        let _: [u8; 8] = take(bytes)?;
+    /// Decodes a program header.
+    pub(super) fn new(bytes: &[u8; Self::SIZE]) -> Self {
+        let u32_at = |at| u32::from_le_bytes(field(bytes, at));
+        let u64_at = |at| u64::from_le_bytes(field(bytes, at));
 
-        Some(Self {
-            kind,
-            flags,
-            offset,
-            address,
-            file_size,
-            memory_size,
-        })
+        Self {
+            kind: u32_at(0),
+            flags: u32_at(4),
+            offset: u64_at(8),
+            address: u64_at(16),
+            file_size: u64_at(32),
+            memory_size: u64_at(40),
+        }
     }
 
-    /// Says whether this is an executable segment.
-    pub(super) fn is_text(&self) -> bool {
-        self.kind == Self::LOAD && self.flags & Self::EXECUTABLE != 0
-    }
-
-    /// Says whether this is an SFrame table.
-    pub(super) fn is_sframe(&self) -> bool {
-        self.kind == Self::SFRAME
-    }
-
-    /// Says whether this is the index of an `.eh_frame` table.
-    pub(super) fn is_eh_frame(&self) -> bool {
-        self.kind == Self::EH_FRAME
-    }
-
-    /// Returns the segment, if it can be mapped in pages of `page_size` bytes.
+    /// Returns the segment, if it is executable and can be mapped in pages of `page_size` bytes.
     pub(super) fn text(&self, page_size: u64) -> Option<Segment> {
+        let is_text = self.kind == Self::LOAD && self.flags & Self::EXECUTABLE != 0;
         let is_aligned = (self.offset ^ self.address) & page_size.wrapping_sub(1) == 0;
         // What is not in the file is zeros.
         let memory_end = self.address.checked_add(self.memory_size)?;
         let fits = self.file_size <= self.memory_size && memory_end < Self::END;
 
-        self.segment().filter(|_| is_aligned && fits)
+        self.segment().filter(|_| is_text && is_aligned && fits)
     }
 
     /// Returns the segment, if it can be a table.

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The header: "SFrame Section", "SFrame Preamble" and "SFrame Header" of the specification.
+//! The header and the index: "SFrame Section", "SFrame Preamble", "SFrame Header" and "SFrame
+//! Function Descriptor Entries" of the specification.
 
 use core::marker::PhantomData;
 
 use super::{
     super::{
         error,
-        reader::take,
+        reader::field,
+        Arch,
         Array,
+        Element,
         Error,
         Reader,
         Rule, //
     },
-    abi::Abi,
-    function::Function,
     reason::Reason,
     rows::Rows, //
 };
@@ -40,11 +41,11 @@ pub(crate) struct Header<A> {
     /// Number of functions in the index.
     pub(crate) functions: u32,
     /// Whether the base of a function's start is the field that holds it, not the table.
-    pub(super) pc_relative: bool,
+    pc_relative: bool,
     abi: PhantomData<A>,
 }
 
-impl<A: Abi> Header<A> {
+impl<A: Arch> Header<A> {
     /// `SFRAME_MAGIC`.
     const MAGIC: u16 = 0xdee2;
     /// `SFRAME_VERSION_3`.
@@ -53,6 +54,9 @@ impl<A: Abi> Header<A> {
     const SORTED: u8 = 0x1;
     /// `SFRAME_F_FDE_FUNC_START_PCREL`.
     const PC_RELATIVE: u8 = 0x4;
+    /// Limit of functions before the found one that are looked at. An empty function shares its
+    /// start with the next function, and their order is arbitrary.
+    const EQUALS: usize = 8;
 
     /// Reads and checks the header of a table of `len` bytes.
     ///
@@ -67,24 +71,16 @@ impl<A: Abi> Header<A> {
             return Err(Reason::Truncated.at(len));
         }
         let bytes: [u8; SIZE] = reader.read_array(0)?;
+        let number = |at| u32::from_le_bytes(field(&bytes, at));
+        let magic = u16::from_le_bytes(field(&bytes, 0));
+        let [_, _, version, flags, abi, fixed_fp, fixed_ra, aux_len, ..] = bytes;
 
-        Self::parse(&bytes, len)
-    }
-
-    /// Decodes the header of a table of `len` bytes.
-    fn parse(mut bytes: &[u8], len: u64) -> Result<Self, Error> {
-        let truncated = || Reason::Truncated.at(len);
-        let bytes = &mut bytes;
-
-        let magic = u16::from_le_bytes(take(bytes).ok_or_else(truncated)?);
         if magic == Self::MAGIC.swap_bytes() {
             return Err(Reason::ByteOrder.at(0));
         }
         if magic != Self::MAGIC {
             return Err(Reason::Magic.at(0));
         }
-        let [version, flags, abi, fixed_fp, fixed_ra, aux_len] =
-            take(bytes).ok_or_else(truncated)?;
         if version != Self::VERSION {
             return Err(Reason::Version.at(2));
         }
@@ -94,7 +90,7 @@ impl<A: Abi> Header<A> {
         if flags & Self::SORTED == 0 {
             return Err(Reason::Unsorted.at(3));
         }
-        if abi != A::ID {
+        if abi != A::SFRAME_ID {
             return Err(Reason::Abi.at(4));
         }
         if fixed_fp != 0 {
@@ -104,19 +100,14 @@ impl<A: Abi> Header<A> {
             return Err(Reason::FixedOffset.at(6));
         }
 
-        let functions = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
-        // The total number of rows: each function says its own.
-        let _: [u8; 4] = take(bytes).ok_or_else(truncated)?;
-        let rows_len = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
-        let index_offset = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
-        let rows_offset = u32::from_le_bytes(take(bytes).ok_or_else(truncated)?);
-
+        // The total number of rows, at 0xc, is not needed: each function says its own.
+        let (functions, rows_len) = (number(8), number(0x10));
         // None of this wraps: all terms are at most 2^36.
         let end = (SIZE as u64).wrapping_add(aux_len.into());
-        let index = end.wrapping_add(index_offset.into());
+        let index = end.wrapping_add(number(0x14).into());
         let index_len = u64::from(functions).wrapping_mul(Function::ENTRY_SIZE as u64);
         let index_end = index.wrapping_add(index_len);
-        let rows = end.wrapping_add(rows_offset.into());
+        let rows = end.wrapping_add(number(0x18).into());
         let rows_end = rows.wrapping_add(rows_len.into());
         if index_end > len {
             return Err(Reason::Layout.at(0x14));
@@ -148,12 +139,50 @@ impl<A: Abi> Header<A> {
     /// a register that no rule can, [`Error::Malformed`], or those of `reader`.
     pub(crate) fn rule<R: Reader>(&self, reader: &R, base: u64, pc: u64) -> Result<Rule, Error> {
         let element = reader.bisect(&self.array(base), pc)?;
-        let mut function = Function::from_element(self, &element)?;
+        let mut function = Function::new(self, &element)?;
 
         if !function.holds(pc) {
-            function = function.hidden(self, reader, base, pc)?;
+            function = self.hidden(reader, base, pc, element.nth, &function)?;
         }
         Rows::new(self, &function, reader).rule_at(pc)
+    }
+
+    /// Finds the function that holds address `pc`, which function `nth` does not, among those
+    /// before it that start where it does: so it must be empty.
+    #[cold]
+    fn hidden<R: Reader>(
+        &self,
+        reader: &R,
+        base: u64,
+        pc: u64,
+        nth: u32,
+        last: &Function,
+    ) -> Result<Function, Error> {
+        let mut function = *last;
+
+        for before in (0..nth).rev().take(Self::EQUALS) {
+            if function.size != 0 {
+                break;
+            }
+            function = self.function(reader, base, before)?;
+            if function.start != last.start {
+                break;
+            }
+            if function.holds(pc) {
+                return Ok(function);
+            }
+        }
+        Err(Error::NotFound)
+    }
+
+    /// Reads function `nth`, which the index must have, of the table that stands at address `base`.
+    pub(crate) fn function<R: Reader>(
+        &self,
+        reader: &R,
+        base: u64,
+        nth: u32,
+    ) -> Result<Function, Error> {
+        Function::new(self, &self.array(base).read(reader, nth)?)
     }
 
     /// Describes the index, of the table that stands at address `base`.
@@ -170,5 +199,48 @@ impl<A: Abi> Header<A> {
             relative: self.pc_relative,
             unsorted: error::Reason::SFrame(Reason::Unsorted),
         }
+    }
+}
+
+/// An entry of the index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Function {
+    /// Offset of the entry in the table, in bytes.
+    pub(crate) entry: u64,
+    /// Address of its first byte.
+    pub(crate) start: u64,
+    /// Size in bytes; zero for some functions written in assembly.
+    pub(crate) size: u32,
+    /// Offset of its attribute and rows from the start of the table's rows, in bytes.
+    pub(super) rows: u32,
+}
+
+impl Function {
+    /// Bytes of an entry.
+    pub(crate) const ENTRY_SIZE: usize = 16;
+
+    /// Decodes an element of the index. Checks that the function ends in the address space.
+    pub(super) fn new<A: Arch>(header: &Header<A>, element: &Element) -> Result<Self, Error> {
+        let function = Self {
+            entry: header.array(0).element(element.nth),
+            start: element.start,
+            size: element.rest as u32,
+            rows: (element.rest >> 32) as u32,
+        };
+
+        match function.start.checked_add(function.size.into()) {
+            Some(_) => Ok(function),
+            None => Err(Reason::FunctionStart.at(function.entry)),
+        }
+    }
+
+    /// Returns the offset in the table of the field that leads to the rows.
+    pub(super) fn rows_at(&self) -> u64 {
+        self.entry.wrapping_add(12)
+    }
+
+    /// Says whether it holds address `pc`, which must not be below its start.
+    pub(super) fn holds(&self, pc: u64) -> bool {
+        pc.wrapping_sub(self.start) < u64::from(self.size)
     }
 }

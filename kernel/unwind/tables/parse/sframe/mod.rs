@@ -16,26 +16,27 @@
 //! search of the index, which is an [`Array`](super::Array), and the row by a scan: rows have
 //! different sizes and no index.
 //!
-//! The architecture is a type, an [`Abi`]. Numbers have their least significant byte first.
+//! The architecture is a type, an [`Arch`](super::Arch). Numbers have their least significant byte
+//! first.
 //!
 //! A table is never checked as a whole, which could take long: what a lookup reads is checked then,
 //! all of it.
 //!
 //! Reference: "The SFrame Format", version 3, as published with GNU binutils 2.46.
 
-mod abi;
-mod function;
 mod header;
 mod reason;
 mod rows;
 mod rule;
 
-pub(crate) use abi::Abi;
-pub(crate) use function::Function;
 pub(crate) use header::Header;
 pub(crate) use reason::Reason;
-pub(crate) use rows::{
-    Attribute,
-    Row,
-    Rows, //
+
+#[allow(unused_imports, reason = "tests and tools read whole tables")]
+pub(crate) use {
+    header::Function,
+    rows::{
+        Attribute,
+        Rows, //
+    }, //
 };

@@ -7,51 +7,44 @@ use core::marker::PhantomData;
 
 use super::{
     super::{
+        reader::field,
+        Arch,
         Error,
         Key,
         Reader,
         Rule, //
     },
-    abi::Abi,
-    function::Function,
-    header::Header,
+    header::{
+        Function,
+        Header, //
+    },
     reason::Reason,
     rule::Words, //
 };
 
-/// Bytes of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Width {
-    /// One byte.
-    One = 1,
-    /// Two bytes.
-    Two = 2,
-    /// Four bytes.
-    Four = 4,
+/// Decodes a number of `width` bytes: 1, 2 or 4.
+#[inline]
+pub(super) fn number(width: usize, bytes: [u8; 4]) -> u32 {
+    let [a, b, ..] = bytes;
+
+    match width {
+        1 => a.into(),
+        2 => u16::from_le_bytes([a, b]).into(),
+        _ => u32::from_le_bytes(bytes),
+    }
 }
 
-impl Width {
-    /// Decodes a width.
-    fn from_code(code: u8) -> Option<Self> {
-        match code {
-            0 => Some(Self::One),
-            1 => Some(Self::Two),
-            2 => Some(Self::Four),
-            _ => None,
-        }
-    }
+/// Decodes the start of a row, of `width` bytes, and its information byte.
+#[inline(always)] // The inner loop.
+fn start_and_info(width: usize, bytes: &[u8; 5]) -> (u32, u8) {
+    let [a, b, c, d, e] = *bytes;
+    let info = match width {
+        1 => b,
+        2 => c,
+        _ => e,
+    };
 
-    /// Decodes the number of this width that `bytes` start with.
-    #[inline]
-    pub(super) fn number(self, bytes: [u8; 4]) -> u32 {
-        let [a, b, ..] = bytes;
-
-        match self {
-            Self::One => a.into(),
-            Self::Two => u16::from_le_bytes([a, b]).into(),
-            Self::Four => u32::from_le_bytes(bytes),
-        }
-    }
+    (number(width, [a, b, c, d]), info)
 }
 
 /// The attribute of a function, for all its rows.
@@ -59,8 +52,8 @@ impl Width {
 pub(crate) struct Attribute {
     /// Number of rows.
     pub(crate) rows: u16,
-    /// Bytes of a row's start.
-    pub(crate) width: Width,
+    /// Bytes of a row's start: 1, 2 or 4.
+    width: usize,
     /// Size of the block that the function repeats, if it does.
     pub(crate) block: Option<u8>,
     /// Whether its rows name their registers, unlike those of the default kind.
@@ -75,7 +68,7 @@ impl Attribute {
     /// An attribute without rows.
     const NONE: Self = Self {
         rows: 0,
-        width: Width::One,
+        width: 1,
         block: None,
         flexible: false,
         signal: false,
@@ -99,15 +92,18 @@ impl Attribute {
     const SIGNAL: u8 = 1 << 7;
 
     /// Decodes an attribute. An error has its offset in the attribute.
-    fn parse<A: Abi>(bytes: [u8; Self::SIZE]) -> Result<Self, (Reason, u64)> {
+    fn parse<A: Arch>(bytes: [u8; Self::SIZE]) -> Result<Self, (Reason, u64)> {
         let [count_0, count_1, info, kind, block] = bytes;
         let unused = if A::SIGNED_RA {
             Self::UNUSED
         } else {
             Self::UNUSED | Self::KEY_B
         };
-        let width = Width::from_code(info & 0xf).ok_or((Reason::RowKind, 2))?;
+        let code = info & 0xf;
 
+        if code > 2 {
+            return Err((Reason::RowKind, 2));
+        }
         if info & unused != 0 {
             return Err((Reason::FunctionInfo, 2));
         }
@@ -124,7 +120,7 @@ impl Attribute {
 
         Ok(Self {
             rows: u16::from_le_bytes([count_0, count_1]),
-            width,
+            width: 1usize.wrapping_shl(code.into()),
             block: repeats.then_some(block),
             flexible: kind == Self::FLEXIBLE,
             signal: info & Self::SIGNAL != 0,
@@ -161,20 +157,19 @@ impl Row {
         (self.info >> 1) & 0xf
     }
 
-    /// Returns how many bytes a data word has.
-    pub(super) fn width(&self) -> Width {
-        // There is no other code in a row.
-        Width::from_code((self.info >> 5) & 3).unwrap_or(Width::One)
+    /// Returns how many bytes a data word has: 1, 2 or 4.
+    pub(super) fn width(&self) -> usize {
+        1usize.wrapping_shl(Self::width_code(self.info).into())
+    }
+
+    /// Decodes the width of data words: 3 has no meaning.
+    const fn width_code(info: u8) -> u8 {
+        (info >> 5) & 3
     }
 
     /// Returns whether the CFA of a default function is from SP, not FP.
     pub(super) fn counts_from_sp(&self) -> bool {
         self.info & Self::FROM_SP != 0
-    }
-
-    /// Returns whether the return address is signed.
-    pub(super) fn signed<A: Abi>(&self) -> bool {
-        A::SIGNED_RA && self.info & Self::SIGNED != 0
     }
 
     /// Returns where the information byte is, in bytes from the start of the table.
@@ -185,11 +180,11 @@ impl Row {
     /// Returns where data word `nth` is, in bytes from the start of the table.
     pub(super) fn word_at(&self, nth: u8) -> u64 {
         self.at
-            .wrapping_add(u64::from(nth).wrapping_mul(self.width() as u64))
+            .wrapping_add((self.width() as u64).wrapping_mul(nth.into()))
     }
 
     /// Computes how long a row is behind its start, by its information byte.
-    const fn lengths<A: Abi>(flexible: bool) -> [u8; 256] {
+    const fn lengths<A: Arch>(flexible: bool) -> [u8; 256] {
         let unused =
             if A::SIGNED_RA { 0 } else { Self::SIGNED } | if flexible { Self::FROM_SP } else { 0 };
         let mut lengths = [Self::NO_LENGTH; 256];
@@ -197,7 +192,7 @@ impl Row {
         let mut info: u8 = 0;
 
         while let [length, tail @ ..] = rest {
-            let (words, code) = ((info >> 1) & 0xf, (info >> 5) & 3);
+            let (words, code) = ((info >> 1) & 0xf, Self::width_code(info));
             // Without words, nothing else has a meaning.
             if info & unused == 0 && code != 3 && (words != 0 || info == 0) {
                 *length = 1 + (words << code);
@@ -207,24 +202,6 @@ impl Row {
         }
         lengths
     }
-
-    /// Returns the error of an information byte that has no meaning.
-    #[cold]
-    fn meaningless(info: u8) -> Reason {
-        if (info >> 5) & 3 == 3 {
-            Reason::WordWidth
-        } else {
-            Reason::RowInfo
-        }
-    }
-}
-
-/// The lengths of rows behind their starts, by their information bytes.
-struct Lengths<A>(PhantomData<A>);
-
-impl<A: Abi> Lengths<A> {
-    const DEFAULT: &'static [u8; 256] = &Row::lengths::<A>(false);
-    const FLEXIBLE: &'static [u8; 256] = &Row::lengths::<A>(true);
 }
 
 /// Bytes that are read at once: with those behind it, a buffer that a few instructions clear.
@@ -240,9 +217,9 @@ const MORE: usize = 24;
 /// - `bytes[..filled]` was read from byte `place` of the table; `filled <= SIZE`.
 pub(crate) struct Rows<'a, A, R> {
     reader: &'a R,
+    function: &'a Function,
     /// The attribute of the function.
     pub(crate) attribute: Attribute,
-    function: Function,
     /// Number of rows that are left.
     pub(crate) left: u32,
     /// Offset of the next row in the table, in bytes.
@@ -250,9 +227,6 @@ pub(crate) struct Rows<'a, A, R> {
     /// The start of the last row: the next one may not start below it. An assembler may write two
     /// rows with one start, of which the later one holds.
     least: u32,
-    /// The end of the function or of its block: no row may start beyond it. An assembler may write
-    /// a row that starts there, which holds nowhere.
-    limit: u32,
     /// Offset of the end of all rows in the table, in bytes.
     end: u64,
     place: u64,
@@ -261,24 +235,20 @@ pub(crate) struct Rows<'a, A, R> {
     abi: PhantomData<A>,
 }
 
-impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
-    /// Number of rows that are passed between two checks that rows are left.
-    const BATCH: u32 = 4;
-
+impl<'a, A: Arch, R: Reader> Rows<'a, A, R> {
     /// Prepares to read the rows of `function`, which must be of the table of `header`.
     #[inline(always)] // Or it would be made elsewhere, and copied.
-    pub(crate) fn new(header: &Header<A>, function: &Function, reader: &'a R) -> Self {
+    pub(crate) fn new(header: &Header<A>, function: &'a Function, reader: &'a R) -> Self {
         let at = header.rows.wrapping_add(function.rows.into());
 
         // INVARIANT: By those of `header`; nothing was read.
         Self {
             reader,
+            function,
             attribute: Attribute::NONE,
-            function: *function,
             left: 0,
             next: at,
             least: 0,
-            limit: function.size,
             end: header.rows.wrapping_add(header.rows_len.into()),
             place: at,
             filled: 0,
@@ -300,13 +270,10 @@ impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
         if self.next > self.end {
             return Err(Reason::RowsOffset.at(self.function.rows_at()));
         }
-        let bytes = self.get(at, Attribute::SIZE, Reason::RowsOffset)?;
+        let bytes = self.get(at, Attribute::SIZE)?;
         self.attribute = Attribute::parse::<A>(bytes)
-            .map_err(|(reason, place)| self.error(reason, at.wrapping_add(place)))?;
+            .map_err(|(reason, place)| reason.at(at.wrapping_add(place)))?;
         self.left = self.attribute.rows.into();
-        if let Some(block) = self.attribute.block {
-            self.limit = block.into();
-        }
         Ok(())
     }
 
@@ -332,16 +299,20 @@ impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
         }
         let mut found = None;
         while self.left != 0 {
+            found = match self.attribute.width {
+                1 => self.pass::<1>(wanted),
+                2 => self.pass::<2>(wanted),
+                _ => self.pass::<4>(wanted),
+            }
+            .or(found);
+            if self.left == 0 {
+                break;
+            }
             let row = self.step()?;
             if row.start > wanted {
                 break;
             }
-            found = match self.attribute.width {
-                Width::One => self.pass::<1>(wanted)?,
-                Width::Two => self.pass::<2>(wanted)?,
-                Width::Four => self.pass::<4>(wanted)?,
-            }
-            .or(Some(row));
+            found = Some(row);
         }
         self.rule(&found.ok_or(Error::NotFound)?)
     }
@@ -351,29 +322,27 @@ impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
     /// # Errors
     ///
     /// [`Error::Malformed`] if it has no meaning, or those of the reader.
-    #[inline(never)] // A lookup does so twice, and passes the other rows.
+    #[inline(never)] // A lookup passes most rows.
     pub(crate) fn step(&mut self) -> Result<Row, Error> {
         let at = self.next;
-        let width = self.attribute.width as usize;
-        let head: [u8; 8] = self.get(at, width.wrapping_add(1), Reason::RowEnd)?;
-        let [a, b, c, d, e, ..] = head;
-        let start = self.attribute.width.number([a, b, c, d]);
-        let info = match self.attribute.width {
-            Width::One => b,
-            Width::Two => c,
-            Width::Four => e,
-        };
+        let width = self.attribute.width;
+        let bytes = self.get(at, width.wrapping_add(1))?;
+        let (start, info) = start_and_info(width, &bytes);
 
         if start < self.least {
-            return Err(self.error(Reason::RowOrder, at));
+            return Err(Reason::RowOrder.at(at));
         }
-        if start > self.limit {
-            return Err(self.error(Reason::RowStart, at));
+        // An assembler may write a row that starts at the end, which holds nowhere.
+        if start > self.attribute.block.map_or(self.function.size, u32::from) {
+            return Err(Reason::RowStart.at(at));
         }
         let length = self.length(info);
         let info_at = at.wrapping_add(width as u64);
         if length == Row::NO_LENGTH {
-            return Err(self.error(Row::meaningless(info), info_at));
+            return Err(match Row::width_code(info) {
+                3 => Reason::WordWidth.at(info_at),
+                _ => Reason::RowInfo.at(info_at),
+            });
         }
 
         self.next = info_at.wrapping_add(length.into());
@@ -386,76 +355,72 @@ impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
         })
     }
 
-    /// Passes the next rows that start at or below `wanted`. Returns the last one. The starts have
-    /// `WIDTH` bytes.
+    /// Passes the rows in the buffer that start at or below `wanted`. Returns the last one. The
+    /// starts have `WIDTH` bytes.
     ///
     /// It stops at a row that is not in order or has no meaning: [`Rows::step`] says what is wrong.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Malformed`] if the rows end too early, or those of the reader.
+    /// One comparison says whether a row is above the wanted place, or out of order. For that,
+    /// `!wanted` is added to starts, modulo 2^32: this maps the wanted place to the highest number,
+    /// keeps the order of the starts below it, and maps those above it to the lowest ones.
     #[inline(always)] // Three times, each with its own width: this is the inner loop.
-    fn pass<const WIDTH: usize>(&mut self, wanted: u32) -> Result<Option<Row>, Error> {
+    fn pass<const WIDTH: usize>(&mut self, wanted: u32) -> Option<Row> {
         let lengths = self.lengths();
-        let mut found = None;
+        // Behind this, a row's information byte may not be in the buffer.
+        let most = self.filled.min(SIZE).saturating_sub(WIDTH);
+        let mut at = usize::try_from(self.next.wrapping_sub(self.place)).unwrap_or(usize::MAX);
+        let mut last = at;
+        let mut least = self.least.wrapping_add(!wanted);
+        let mut left = self.left;
 
-        loop {
-            let mut passed = Passed {
-                at: usize::try_from(self.next.wrapping_sub(self.place)).unwrap_or(usize::MAX),
-                last: 0,
-                compared: self.least.wrapping_add(!wanted),
+        while left != 0 && at < most {
+            let Some(bytes) = self.bytes.get(at..).and_then(<[u8]>::first_chunk) else {
+                break;
             };
-            // Behind this, a row's information byte may not be in the buffer.
-            let most = self.filled.min(SIZE).saturating_sub(WIDTH);
-            let mut left = self.left;
+            let (start, info) = start_and_info(WIDTH, bytes);
+            let start = start.wrapping_add(!wanted);
 
-            'rows: {
-                while left >= Self::BATCH {
-                    for _ in 0..Self::BATCH {
-                        if !passed.row::<WIDTH>(&self.bytes, most, !wanted, lengths) {
-                            break 'rows;
-                        }
-                        left = left.wrapping_sub(1);
-                    }
-                }
-                while left != 0 && passed.row::<WIDTH>(&self.bytes, most, !wanted, lengths) {
-                    left = left.wrapping_sub(1);
-                }
+            if start < least {
+                break;
             }
-
-            let info_at = passed.last.wrapping_add(WIDTH);
-            let info = match self.bytes.get(info_at) {
-                Some(info) if left != self.left => *info,
-                _ => return Ok(found),
-            };
-            if self.length(info) == Row::NO_LENGTH {
-                passed.at = passed.last;
-                left = left.wrapping_add(1);
-            }
-            self.next = self.place.wrapping_add(passed.at as u64);
-            self.left = left;
-            self.least = passed.compared.wrapping_sub(!wanted);
-            found = Some(Row {
-                start: self.least,
-                info,
-                at: self.place.wrapping_add(info_at as u64).wrapping_add(1),
-            });
-            if left == 0 || passed.at < most {
-                return Ok(found);
-            }
-            self.refill(self.next, WIDTH.wrapping_add(1), Reason::RowEnd)?;
+            // There is a length for each byte. That of no meaning leads out of the buffer.
+            let length = lengths.get(usize::from(info)).copied();
+            (last, least) = (at, start);
+            at = at
+                .wrapping_add(length.unwrap_or(Row::NO_LENGTH).into())
+                .wrapping_add(WIDTH);
+            left = left.wrapping_sub(1);
         }
+        if left == self.left {
+            return None;
+        }
+        let (_, info) = start_and_info(WIDTH, &field(&self.bytes, last));
+        if self.length(info) == Row::NO_LENGTH {
+            at = last;
+            left = left.wrapping_add(1);
+        }
+        let words = last.wrapping_add(WIDTH).wrapping_add(1);
+
+        self.next = self.place.wrapping_add(at as u64);
+        self.least = least.wrapping_sub(!wanted);
+        self.left = left;
+        Some(Row {
+            start: self.least,
+            info,
+            at: self.place.wrapping_add(words as u64),
+        })
     }
 
     fn lengths(&self) -> &'static [u8; 256] {
         if self.attribute.flexible {
-            Lengths::<A>::FLEXIBLE
+            const { &Row::lengths::<A>(true) }
         } else {
-            Lengths::<A>::DEFAULT
+            const { &Row::lengths::<A>(false) }
         }
     }
 
     /// Returns how long a row with this information byte is behind its start.
+    #[inline]
     fn length(&self, info: u8) -> u8 {
         // There is a length for each byte.
         let length = self.lengths().get(usize::from(info)).copied();
@@ -471,51 +436,55 @@ impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
     /// if they name a register that no rule can, or those of the reader.
     #[inline]
     pub(crate) fn rule(&mut self, row: &Row) -> Result<Rule, Error> {
-        let rule = match row.words() {
-            0 => Rule::outermost(),
-            count => {
-                let words = Words::new::<A>(&self.attribute, row, self.end)?;
-                let len = (row.width() as usize).wrapping_mul(count.into());
+        let count = row.words();
+        let flexible = self.attribute.flexible;
+        let numbers = if flexible {
+            Words::FLEXIBLE
+        } else {
+            A::SFRAME_WORDS
+        };
+        let rule = if count == 0 {
+            Rule::outermost()
+        } else if numbers & 1u16.wrapping_shl(count.into()) == 0 {
+            return Err(Reason::WordCount.at(row.info_at()));
+        } else {
+            let len = row.width().wrapping_mul(count.into());
+            let bytes = self.get(row.at, len)?;
+            let words = Words { row, bytes };
 
-                words.rule::<A>(self.get(row.at, len, Reason::RowEnd)?)?
+            if flexible {
+                words.flexible::<A>()?
+            } else {
+                words.default::<A>()?
             }
         };
 
+        let signed = A::SIGNED_RA && row.info & Row::SIGNED != 0;
+
         Ok(rule
             .with_signal(self.attribute.signal)
-            .with_signed_ra(row.signed::<A>().then_some(self.attribute.key)))
+            .with_signed_ra(signed.then_some(self.attribute.key)))
     }
 
-    /// Returns bytes from byte `at` of the table on, of which only the first `len` are of the rows;
-    /// `reason` is the error if the rows have no such bytes.
+    /// Returns bytes from byte `at` of the table on, of which only the first `len` are of the rows.
     #[inline]
-    fn get<const N: usize>(
-        &mut self,
-        at: u64,
-        len: usize,
-        reason: Reason,
-    ) -> Result<[u8; N], Error> {
+    fn get<const N: usize>(&mut self, at: u64, len: usize) -> Result<[u8; N], Error> {
         const { assert!(N <= MORE) };
 
         if at.wrapping_sub(self.place).saturating_add(len as u64) > self.filled as u64 {
-            self.refill(at, len, reason)?;
+            self.refill(at, len)?;
         }
-        let bytes = usize::try_from(at.wrapping_sub(self.place))
-            .ok()
-            .and_then(|skip| self.bytes.get(skip..)?.first_chunk());
-
-        bytes.copied().ok_or_else(|| self.error(reason, at))
+        Ok(field(&self.bytes, at.wrapping_sub(self.place) as usize))
     }
 
-    /// Moves the buffer to byte `at` of the table; `reason` is the error if `len` bytes of the rows
-    /// are not there.
+    /// Moves the buffer to byte `at` of the table, from where on the rows must have `len` bytes.
     #[inline(never)] // Once for most functions.
-    fn refill(&mut self, at: u64, len: usize, reason: Reason) -> Result<(), Error> {
+    fn refill(&mut self, at: u64, len: usize) -> Result<(), Error> {
         let left = self.end.saturating_sub(at);
         let filled = usize::try_from(left).map_or(SIZE, |left| left.min(SIZE));
 
         if filled < len {
-            return Err(self.error(reason, at));
+            return Err(Reason::RowEnd.at(at.min(self.end)));
         }
         // INVARIANT: Empty until the read below has succeeded.
         self.filled = 0;
@@ -525,65 +494,5 @@ impl<'a, A: Abi, R: Reader> Rows<'a, A, R> {
         // INVARIANT: Just read; `filled` is at most `SIZE`.
         (self.place, self.filled) = (at, filled);
         Ok(())
-    }
-
-    /// Returns the error of something at byte `at` of the table, or missing at the end of its rows.
-    #[cold]
-    #[inline(never)]
-    fn error(&self, reason: Reason, at: u64) -> Error {
-        reason.at(at.min(self.end))
-    }
-}
-
-/// How far rows in a buffer were passed.
-struct Passed {
-    /// Where the next one is.
-    at: usize,
-    /// Where the last one is.
-    last: usize,
-    /// Where the last one starts to hold, as starts are compared.
-    compared: u32,
-}
-
-impl Passed {
-    /// Passes the next row, unless it is not before `most`, starts above the wanted place, or is
-    /// out of order. Returns whether it did.
-    ///
-    /// One comparison says whether a row is above the wanted place, or out of order. For that,
-    /// `not_wanted` is added to starts, modulo 2^32: this maps the wanted place to the highest
-    /// number, keeps the order of the starts below it, and maps those above it to the lowest ones.
-    #[inline(always)] // The inner loop.
-    fn row<const WIDTH: usize>(
-        &mut self,
-        bytes: &[u8; SIZE + MORE],
-        most: usize,
-        not_wanted: u32,
-        lengths: &[u8; 256],
-    ) -> bool {
-        if self.at >= most {
-            return false;
-        }
-        let Some(&[a, b, c, d, e]) = bytes.get(self.at..).and_then(<[u8]>::first_chunk) else {
-            return false;
-        };
-        let (start, info) = match WIDTH {
-            1 => (a.into(), b),
-            2 => (u16::from_le_bytes([a, b]).into(), c),
-            _ => (u32::from_le_bytes([a, b, c, d]), e),
-        };
-        let compared = not_wanted.wrapping_add(start);
-
-        if compared < self.compared {
-            return false;
-        }
-        // There is a length for each byte. That of no meaning leads out of the buffer.
-        let length = lengths.get(usize::from(info)).copied();
-        self.compared = compared;
-        self.last = self.at;
-        self.at = self
-            .at
-            .wrapping_add(length.unwrap_or(Row::NO_LENGTH).into())
-            .wrapping_add(WIDTH);
-        true
     }
 }

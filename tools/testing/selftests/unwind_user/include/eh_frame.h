@@ -50,25 +50,14 @@ struct eh_fde {
 
 #define EH_FDE_HEAD	offsetof(struct eh_fde, program)
 
-/* Find where the next FDE is going to stand. Returns its address. */
+/* Find where the next FDE is going to stand. */
 struct eh_fde *eh_next(struct synth *synth);
-
-/* Find the header. Returns the header in its table. */
 struct eh_header *eh_header(struct synth *synth);
-
 /* Start the table anew: it has no functions, and the CFA is at RSP + 8 in the CIEs. */
 void eh_no_rules(struct synth *synth);
-
-/*
- * Add a function. @cie: the offset of its CIE; @program: the program of its FDE. Returns
- * the FDE.
- */
+/* Add a function, with the CIE at an offset, and the program of its FDE. Returns the FDE. */
 struct eh_fde *eh_add(struct synth *synth, unsigned int cie, const void *program, size_t len);
-
-/*
- * Register the table of a synthetic stack as one of .eh_frame. Returns 0 or a negative
- * errno.
- */
+/* Register the table as one of .eh_frame. Returns 0 or a negative errno. */
 int eh_register(struct synth *synth);
 
 #define EH_CFI(...) ({							\

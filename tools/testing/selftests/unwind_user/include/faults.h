@@ -13,22 +13,15 @@
 /* Why tests are skipped. */
 #define NO_FAULTS	"no fault injection, or debugfs is not mounted: errno %d; see config"
 
-/*
- * Let allocations and copies fail, of those tasks that want it. Returns 0 or a negative
- * errno.
- */
+/* Let a share of allocations and copies fail, of tasks that want it. Returns 0 or an error. */
 int faults_on(const char *percent);
-
 /* Let nothing fail any more. Returns 0 or a negative errno. */
 int faults_off(void);
-
 /* Say whether this thread, and those that it makes, want faults. */
 void want_faults(bool wish);
-
-/* Let one allocation or copy of this thread fail. @n: which one, from now on. */
+/* Let the @n-th allocation or copy of this thread fail, from now on. */
 void fault_arm(int fd, int n);
-
-/* Find out whether one has failed. Returns whether one has. */
+/* Find out whether it has failed. */
 bool fault_happened(int fd);
 
 #endif /* FAULTS_H */

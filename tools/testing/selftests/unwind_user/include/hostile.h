@@ -15,16 +15,9 @@
 #define MOST_ROWS	65535
 #define MANY_ROWS	16000
 
-/*
- * Say where a frame of hostile_rows() returns to: to another row each, from that one on.
- * @nth: the index of the frame. Returns the address.
- */
+/* Compute where the @nth frame of hostile_rows() returns to: each to another row. */
 unsigned long hostile_rows_return(const struct synth *synth, unsigned int nth);
-
-/*
- * Make frames of a word, all of a function with the most rows. Returns NULL, or what is
- * wrong.
- */
+/* Make frames of a word, all of a function with the most rows. Returns an error or NULL. */
 const char *hostile_rows(struct synth *synth);
 
 /* More rows than a walk steps over, of the greatest length. */
@@ -33,17 +26,9 @@ const char *hostile_rows(struct synth *synth);
 
 /* Make a frame of a function whose rows are longer than what is read at once. */
 void hostile_long_rows(struct synth *synth);
-
-/*
- * Say where a frame of hostile_frames() returns to. @nth: the index of the frame.
- * Returns the address.
- */
+/* Compute where the @nth frame of hostile_frames() returns to. */
 unsigned long hostile_frame(const struct synth *synth, unsigned int nth);
-
-/*
- * Make frames of a word, of one small function, each of another address. The kernel has
- * to look up each of them.
- */
+/* Make frames of a word, each at another address of one function. */
 void hostile_frames(struct synth *synth);
 
 /* Other functions in the index, and the rows of those that count, which are the same. */
@@ -57,7 +42,6 @@ void hostile_frames(struct synth *synth);
 
 /* Make such frames, with a table that uses up the budget. */
 void hostile_wide(struct synth *synth);
-
 /* Make a signal frame that has interrupted its own restorer. Returns the restorer's address. */
 unsigned long hostile_signals(struct synth *synth);
 
@@ -67,5 +51,24 @@ unsigned long hostile_signals(struct synth *synth);
  * index of the restorer.
  */
 void hostile_marked(struct synth *synth, int nth_restorer);
+
+/* A table that another thread rewrites while stacks are sampled, for RACE_SECONDS. */
+struct changing {
+	struct synth *synth;
+	/* So many frames has a whole stack. */
+	unsigned int frames;
+	/* So many bytes of the table are rewritten, */
+	size_t len;
+	/* and those of its header seldom: then it is of no use for long. */
+	size_t header, header_len;
+
+	bool stop;
+	unsigned long writes;
+	/* How many stacks were sampled, and how many of them were whole. */
+	unsigned long samples, whole;
+};
+
+/* Sample the stack meanwhile. Then the table is as before. Returns NULL, or what is wrong. */
+const char *changing_sample(struct changing *changing);
 
 #endif /* HOSTILE_H */

@@ -12,25 +12,14 @@
 #include "kselftest.h"
 #include "sampler.h"
 
-/*
- * A system call with a stack of three frames, linked by frame pointers: the
- * caller is not seen.
- */
+/* Make a system call with a stack of three frames, by frame pointers, without the caller. */
 long known_syscall(long number, ...);
 extern const char known_ip[], known_behind[], known_inner_return[], known_outer_return[];
 
-/*
- * Compare a stack with that of known_syscall(). @ip: the topmost address that it should
- * have. Returns whether it is the same.
- */
+/* Compare a stack with that of known_syscall(), with @ip on top. */
 bool is_known_stack_at(const unsigned long *ips, unsigned long nr, const char *ip);
-
-/*
- * Compare a stack with that of known_syscall() in its system call. Returns whether it is
- * the same.
- */
+/* Compare a stack with that of known_syscall() in its system call. */
 bool is_known_stack(const unsigned long *ips, unsigned long nr);
-
 /* A probed instruction that has another stack. Then the program ends. */
 void probed_exit(void *sp, void *bp);
 extern const char probed_exit_at[], other_probe_at[];
@@ -41,18 +30,9 @@ extern const char __ehdr_start[];
 /* PERF_REG_X86_IP of <asm/perf_regs.h> */
 #define REG_IP		8
 
-/*
- * Sample an event in a task, with its registers. @attr: the event, without what it
- * records; @cpu: a CPU, with which children are sampled, too; or -1. Returns 0 or an
- * errno.
- */
+/* Sample an event of a task with its registers; with children if @cpu is one, and not -1. */
 int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid, int cpu);
-
-/*
- * Sample a tracepoint in a task, with its registers. @event: the tracepoint; NULL
- * samples the kernel by a clock; @cpu: a CPU, with which children are sampled, too; or
- * -1. Returns 0 or an errno.
- */
+/* Do so with a tracepoint, or a clock in the kernel if it is NULL. Returns 0 or an errno. */
 int event_open(struct sampler *sampler, const char *event, pid_t pid, int cpu);
 
 /* So many frames of a stack are kept. */
@@ -79,64 +59,37 @@ struct record {
 int records(struct sampler *sampler, struct record *all, int max);
 
 /*
- * Count the samples that have a right stack. The stack is the only one with the cookie
- * of the sample, comes later, and is of the same thread. Returns their number, which is
- * negative if there is another sample.
+ * Count the samples that have a right stack: the only one with the cookie of the sample, later,
+ * and of the same thread. Returns less than 0 if there is another sample.
  */
 int samples_with(struct sampler *sampler, bool (*is_right)(const struct record *stack));
-
-/* Count the samples that have the stack of known_syscall(). Returns as samples_with(). */
+/* Count the samples that have the stack of known_syscall(). Returns as above. */
 int samples_with_stack(struct sampler *sampler);
-
-/*
- * Count the samples that have no user stack. Returns their number, which is negative if
- * there is another sample.
- */
+/* Count the samples without a user stack. Returns less than 0 if there is another sample. */
 int samples_without_stack(struct sampler *sampler);
-
 /* Make the pipes by which the test and its child speak. Returns 0 or a negative errno. */
 int child_pipes(void);
-
-/*
- * Wait until the child is ready. @tid: gets the thread that is to be sampled. Returns
- * whether it is ready.
- */
+/* Wait for the id of the thread that is to be sampled. Returns whether it came. */
 bool child_tid(pid_t *tid);
-
-/* Say that the calling thread is to be sampled. Returns whether it could be told. */
+/* Tell the test that the calling thread is to be sampled. */
 bool child_tell(void);
-
-/* Wait until the test lets the child go on. Returns whether it does. */
+/* Wait until the test lets the child go on. */
 bool child_wait(void);
-
-/* Say which thread is to be sampled, and wait until it is. Called by the child. */
+/* Do both, or exit. */
 void child_ready(void);
-
-/* Let the child go on. Returns whether it could be told. */
+/* Let the child go on. */
 bool child_go(void);
-
-/* Start a thread. Returns whether it was started. */
+/* Start a thread. */
 bool child_thread(pthread_t *id, void (*run)(void));
-
-/* Do something in a thread that is not the first, and wait for its end. */
+/* Run a function in a thread that is not the first, and wait for its end. */
 void child_in_thread(void (*run)(void));
-
-/*
- * Count the frames of the only stack. Returns their number; -1 if there is no stack, or
- * another one.
- */
+/* Count the frames of the only stack. Returns -1 if there is no stack, or another one. */
 int frames_of_stack(struct sampler *sampler);
-
 /* Wait until a thread waits in a system call. Returns whether it does. */
 bool waits_in(pid_t pid, pid_t tid, int number);
-
 /* A system call that does not return, on a stack of two pages. */
 __noreturn void last_syscall(long number, long a, long b, char *area);
-
-/*
- * Wait until it is sampled, and leave by a system call, with the frame pointer of the
- * second of two pages.
- */
+/* Do so once it is sampled. */
 __noreturn void leave_by(long number, long a, long b, char *area);
 
 #endif /* MOMENT_H */

@@ -45,7 +45,6 @@ enum kind {
 	DISCOVERY,
 	EH_DISCOVERY,
 	SIGNAL,
-	LATE,
 	PROC,
 	SYSCTL,
 	KILL,
@@ -153,7 +152,24 @@ void act_table(void);
 void play_at(unsigned char *text);
 void act_synth(void);
 void act_signal(void);
-void act_late(void);
+
+/* --- Tables and mappings, and readers --- */
+
+void act_register(void);
+void act_unregister(void);
+void act_replace(void);
+void act_both(void);
+void act_list(void);
+long unregister_all(void);
+void act_few(void);
+void act_crowd(void);
+void act_mad(void);
+void act_mmap(void);
+void act_munmap(void);
+void act_mremap(void);
+void act_mprotect(void);
+void act_madvise(void);
+void act_proc(void);
 
 /* --- Objects whose tables nobody registers --- */
 

@@ -50,13 +50,6 @@ struct synth_frame {
 
 void synth_enter(struct synth_frame *frame);
 
-/* A system call to be sampled, with a frame pointer. */
-long getppid_in_frame(void);
-
-/* Call a function with a trap after each instruction, and where it returns to. */
-void call_in_steps(unsigned long function);
-extern const char call_in_steps_return[];
-
 #define SYNTH_FUNCTIONS	64
 #define FUNCTION_SIZE	64UL
 /* Where in a function its callee returns to. */
@@ -109,55 +102,26 @@ struct synth {
 
 /* Start the table anew: it has no functions. */
 void synth_no_rules(struct synth *synth);
-
-/*
- * Add a function to the table, behind the others. @text_offset: the function's offset in
- * the text; @rows: its attribute and rows, as they are in the table.
- */
+/* Add a function to the table. @rows: its attribute and rows, as they are in the table. */
 void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const void *rows,
 	       size_t len);
-
-/* Give the next function a rule that holds in all of it. */
+/* Add a function with a rule that holds in all of it. */
 void synth_rule(struct synth *synth, struct rule rule);
-
-/* Say where a function begins. @nth: the index of the function. Returns its address. */
+/* Compute the address of the @nth function. */
 unsigned long synth_function(const struct synth *synth, int nth);
-
-/*
- * Say where in a function its callee returns to. @nth: the index of the function.
- * Returns the address.
- */
+/* Compute where in the @nth function its callee returns to. */
 unsigned long synth_return(const struct synth *synth, int nth);
-
 /* Map memory between pages that cannot be accessed. Returns its address, or NULL. */
 void *synth_memory(size_t len);
-
-/*
- * Make a synthetic stack, with a table that has no functions. @synth: gets the
- * addresses, and a sampler. Returns 0 or a negative errno.
- */
+/* Make a stack, a sampler, and a table without functions. Returns 0 or a negative errno. */
 int synth_make(struct synth *synth);
-
 /* Sample the stack, as the kernel may remember it. Returns NULL, or what is wrong. */
 const char *synth_sample_again(struct synth *synth);
-
-/*
- * Sample the stack, when the kernel remembers nothing of its table. Returns NULL, or
- * what is wrong.
- */
+/* Sample it when the kernel remembers nothing of its table. Returns as above. */
 const char *synth_sample(struct synth *synth);
-
-/*
- * Compare the callers of the first function with what they should be. The stack is
- * sampled when the kernel looks up each rule, and when it remembers the rules. Returns
- * whether they are right, and no more.
- */
+/* Compare the callers of the first function, with rules looked up and then remembered. */
 bool synth_has(struct synth *synth, const unsigned long *callers, unsigned int nr);
-
-/*
- * Write a signal frame, as far as the kernel looks at it. @at: where it goes, above the
- * address of the restorer. Returns the frame.
- */
+/* Write a signal frame, as far as the kernel looks at it. Returns the frame at @at. */
 ucontext_t *synth_signal(void *at, unsigned long ip, unsigned long sp, unsigned long bp);
 
 /* For tests whose fixture has a struct synth of that name. */

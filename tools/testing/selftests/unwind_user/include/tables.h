@@ -20,7 +20,6 @@
 
 /* Make the system call. Returns a number of elements, or a negative errno. */
 long tables_call(unsigned long operation, void *array, unsigned long count, unsigned long size);
-
 /* Make the system call for one element. Returns 0 or a negative errno. */
 int tables_one(unsigned long operation, const struct unwind_table *table);
 
@@ -38,31 +37,16 @@ struct listed {
 	enum table_state state;
 };
 
-/*
- * List all tables, up to @count. Returns how many there are, or a negative errno. It makes
- * system calls only: children of many threads may call it.
- */
+/* List up to @count tables, by system calls only. Returns how many there are, or an error. */
 long tables_list(struct listed *tables, unsigned long count);
-
-/* Count all tables. Returns how many there are, or a negative errno. */
+/* Count all tables. Returns their number, or a negative errno. */
 long tables_count(void);
-
-/*
- * Compare the ranges of two tables. Returns whether text and table of both are at the
- * same addresses.
- */
+/* Compare the addresses of text and table. */
 bool same_ranges(const struct unwind_table *a, const struct unwind_table *b);
-
-/*
- * Find a table among those that are registered. Returns the table as the kernel lists
- * it; its state is TABLE_MISSING if it is not there.
- */
+/* Find a registered table. Its state is TABLE_MISSING if it is not there. */
 struct listed tables_find(const struct unwind_table *wanted);
-
-/* Find out whether a table is registered. Returns whether it is. */
 bool registered(const struct unwind_table *wanted);
-
-/* Describe an SFrame table. Returns the description, for a registration. */
+/* Describe an SFrame table, for a registration. */
 struct unwind_table ranges(const void *text, size_t text_len, const void *table, size_t table_len);
 
 /* An SFrame table of one or two functions that share their only row. */
@@ -100,22 +84,11 @@ static_assert(sizeof(struct hand_table) == 28 + 2 * 16 + 5 + 3, "layout");
 #define VERSION_STATE		"disabled:version@0x2"
 #define ROW_INFO_OFFSET		(sizeof(struct hand_table) - 2)
 
-/*
- * Say where a function like leaf_code is. @table: a table in the making; @nth: the index
- * of the function; @at: the table's address in the end.
- */
+/* Let the @nth function of a table, which will be at @at, be a leaf. */
 void set_function(struct hand_table *table, int nth, const void *at, const void *function);
-
-/*
- * Make a table of one function like leaf_code, whose CFA is at RSP + 8. @at: the table's
- * address in the end. Returns the table.
- */
+/* Make a table, which will be at @at, of one leaf. */
 struct hand_table table_for(const void *at, const void *function);
-
-/*
- * Make a table of one function that nobody calls. @at: the table's address in the end.
- * Returns the table.
- */
+/* Make a table, which will be at @at, of one function that nobody calls. */
 struct hand_table table_outermost(const void *at, const void *function);
 
 /*
@@ -135,9 +108,8 @@ struct layout {
 	struct unwind_table good;
 };
 
-/* Write a leaf, which is a function like leaf_code. */
+/* Write a function like leaf_code. */
 void write_leaf(void *at);
-
 /* Map a layout. Returns 0 or a negative errno. */
 int layout_make(struct layout *layout);
 
@@ -150,22 +122,17 @@ enum leaf_stack {
 	LEAF_NONE,	/* there was no stack */
 };
 
-/*
- * Call a leaf, and see how the stack goes on behind it. A walk by frame pointer skips
- * this function, and gets to its caller. Returns how the stack goes on.
- */
+/* Call a leaf that is sampled. A walk by frame pointer skips this function. */
 enum leaf_stack call_leaf(struct sampler *sampler, const void *leaf);
 
 /* Why tests are skipped. */
 #define NO_TABLES	"no PR_UNWIND_TABLES; see config"
 #define NO_STACKS	"no deferred stacks: errno %d; see config"
 
-/* Find out whether the kernel has no tables. Returns whether it has none. */
+/* Find out whether the kernel has no tables. */
 bool tables_missing(void);
-
 /* Wait for a child. Returns whether it exited with 0. */
 bool ended_well(pid_t pid);
-
 /* Write a string to a file. Returns 0 or a negative errno. */
 int write_string(const char *path, const char *text);
 
@@ -178,34 +145,17 @@ struct line {
 	char path[256];
 };
 
-/*
- * Read the unwind_tables file of a process. Returns the number of lines, or a negative
- * errno.
- */
+/* Read the unwind_tables file of a process. Returns the number of lines, or an error. */
 int proc_all_lines(pid_t pid, struct line *lines, int max);
-
-/*
- * Read the unwind_tables file of a process, without texts that are known to have no
- * table. Returns the number of lines, or a negative errno.
- */
+/* Do so without the texts that have no table. */
 int proc_lines(pid_t pid, struct line *lines, int max);
-
-/* Find the line of a table. Returns the line, or NULL. */
+/* Find the line of a table, or return NULL. */
 struct line *line_of(struct line *lines, int n, const struct unwind_table *table);
-
-/*
- * What the unwind_tables file of this process says of a table. Returns the state; empty
- * if it is not there.
- */
+/* Find the state of a table in this process' file. It is empty if there is no such table. */
 const char *state_of(const struct unwind_table *table);
-
-/*
- * Describe a page of a layout's text as a range of its own. Returns the description, for
- * a registration.
- */
+/* Describe a page of a layout's text as a range of its own, for a registration. */
 struct unwind_table page_of(const struct layout *layout, int page);
-
-/* Make the system call for several tables. Returns a number of tables, or a negative errno. */
+/* Make the system call for several tables. Returns a number of tables, or an error. */
 long batch_call(unsigned long operation, struct unwind_table *batch, unsigned long count);
 
 #endif /* TABLES_H */

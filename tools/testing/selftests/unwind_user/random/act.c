@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "random_act.h"
+#include "random.h"
 
 /* --- Registering --- */
 

@@ -45,7 +45,6 @@ const char * const kind_names[NR_KINDS] = {
 	[DISCOVERY] = "the kernel finds a table",
 	[EH_DISCOVERY] = "the kernel finds a table of .eh_frame",
 	[SIGNAL] = "signals on another stack",
-	[LATE] = "a page that arrives late",
 	[PROC] = "/proc/PID/unwind_tables",
 	[SYSCTL] = "write a sysctl",
 	[KILL] = "kill a process",

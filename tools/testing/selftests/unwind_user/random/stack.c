@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Operations at random: tables' contents, stacks, and samples. */
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "random.h"
-#include "uffd.h"
 
 static struct rule any_rule(void)
 {
@@ -235,75 +230,4 @@ void act_signal(void)
 
 	if (tid && !me->child)
 		syscall(__NR_tgkill, getpid(), tid, SIGUSR1);
-}
-
-/* Be sampled with a stack on a page that is missing. */
-static void *walk_late(void *page)
-{
-	static __thread struct actor actor;
-
-	me = &actor;
-	me->random = (unsigned long)&actor;
-	use_signal_stack(true);
-	act_sampler();
-	me->frame.regs.ip = (unsigned long)any_page(TEXT);
-	me->frame.regs.sp = (unsigned long)page;
-	me->frame.regs.bp = (unsigned long)page;
-	guarded(play_synth);
-	if (me->sampled) {
-		drain();
-		sampler_close(&me->sampler);
-	}
-	use_signal_stack(false);
-	return NULL;
-}
-
-/*
- * Pages that are missing for a while: whoever reads them waits between look-up and
- * use, and others go on. Without rights the kernel does not wait: it gets a fault.
- */
-void act_late(void)
-{
-	int fd = uffd_open(0);
-	bool rights = fd >= 0, waited = false, walker = false;
-	enum part part = below(2) ? TABLES : STACK;
-	unsigned long nr = 1 + below(PAGES);
-	struct pollfd event = { .events = POLLIN };
-	struct uffd_msg message;
-	struct uffdio_range range;
-	pthread_t thread;
-
-	if (!rights)
-		fd = uffd_open(UFFD_USER_MODE_ONLY);
-	if (fd < 0)
-		return;
-	event.fd = fd;
-	range = (struct uffdio_range){
-		.start = (unsigned long)part_page(part, below(PAGES - nr + 1)), .len = nr * PAGE,
-	};
-	/* Of zeros, and none there yet. */
-	if (mmap((void *)range.start, range.len, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED &&
-	    !uffd_missing(fd, (void *)range.start, range.len)) {
-		if (part == STACK)
-			walker = !pthread_create(&thread, NULL, walk_late,
-						 (void *)range.start);
-		/* A thread that is slow to start is waited for, but not one that has ended. */
-		for (int i = 0; i < 20 && !poll(&event, 1, 100); i++) {
-			if (walker)
-				walker = pthread_tryjoin_np(thread, NULL);
-			if (!walker)
-				break;
-		}
-		while (read(fd, &message, sizeof(message)) == sizeof(message)) {
-			waited = true;
-			pause_a_while(10000);
-		}
-		ioctl(fd, UFFDIO_UNREGISTER, &range);
-	}
-	close(fd);
-	if (walker)
-		pthread_join(thread, NULL);
-	if (rights)
-		count(LATE, waited);
 }

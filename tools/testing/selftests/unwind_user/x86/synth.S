@@ -2,7 +2,7 @@
 #include <asm/unistd.h>
 
 /*
- * void synth_enter(struct scene_frame *frame)
+ * void synth_enter(struct synth_frame *frame)
  *
  * Load the stack and the registers of a synthetic stack, and jump to its first
  * function. That makes the system call, and knows the way back by r15.
@@ -45,44 +45,5 @@ synth_enter:
 	pop	%rbp
 	ret
 	.size	synth_enter, . - synth_enter
-
-/*
- * void call_in_steps(unsigned long function)
- *
- * Call a function with a trap after each instruction.
- */
-	.globl	call_in_steps
-	.type	call_in_steps, @function
-call_in_steps:
-	push	%rbp
-	mov	%rsp, %rbp
-	pushf
-	orl	$0x100, (%rsp)
-	popf
-	call	*%rdi
-	.globl	call_in_steps_return
-call_in_steps_return:
-	pushf
-	andl	$~0x100, (%rsp)
-	popf
-	pop	%rbp
-	ret
-	.size	call_in_steps, . - call_in_steps
-
-/*
- * long getppid_in_frame(void)
- *
- * A system call to be sampled, with a frame pointer.
- */
-	.globl	getppid_in_frame
-	.type	getppid_in_frame, @function
-getppid_in_frame:
-	push	%rbp
-	mov	%rsp, %rbp
-	mov	$__NR_getppid, %eax
-	syscall
-	pop	%rbp
-	ret
-	.size	getppid_in_frame, . - getppid_in_frame
 
 	.section .note.GNU-stack, "", @progbits

@@ -62,8 +62,6 @@ label sub_at
 #ifdef SFRAME
 	.cfi_adjust_cfa_offset 0x40
 #endif
-label middle_at
-	movq	probed_word(%rip), %rsi
 	addq	$0x40, %rsp
 #ifdef SFRAME
 	.cfi_adjust_cfa_offset -0x40
@@ -93,19 +91,13 @@ begin probed_call
 	frame
 label call_at
 	call	inner
-	leaq	inner(%rip), %rax
-label call_indirect_at
-	call	*%rax
 	unframe
 	ret
 end probed_call
 
 begin probed_jmp
 	frame
-label jmp_inside_at
-	jmp	1f
-	ud2
-1:	unframe
+	unframe
 label jmp_at
 	jmp	inner
 end probed_jmp
@@ -125,7 +117,6 @@ begin outer
 	call	inner
 label outer_return
 	unframe
-label ret_at
 	ret
 end outer
 
@@ -257,8 +248,6 @@ end return_to_handler
 	.bss
 	.balign	8
 label steps_elsewhere
-	.quad	0
-label probed_word
 	.quad	0
 label fault_page
 	.quad	0

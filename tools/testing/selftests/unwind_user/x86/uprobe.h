@@ -10,20 +10,20 @@
 void probed_push(int depth);
 void probed_endbr(int depth);
 void probed_sub(int depth);
-extern const char sub_at[], middle_at[];
+extern const char sub_at[];
 void probed_nop10(int depth);
 extern const char nop10_at[];
 void probed_call(int depth);
-extern const char call_at[], call_indirect_at[];
+extern const char call_at[];
 void probed_jmp(int depth);
-extern const char jmp_inside_at[], jmp_at[];
+extern const char jmp_at[];
 void probed_fault(int depth);
 extern const char fault_at[];
 extern const void *fault_page;
 
 void inner(int depth);
 void outer(int depth);
-extern const char outer_return[], ret_at[];
+extern const char outer_return[];
 void tail_caller(int depth);
 void recursive(int depth);
 extern const char recursive_return[], recursive_last_return[];

@@ -50,30 +50,6 @@ label chain_aligned_return
 	ret
 end chain_aligned
 
-/* On top, while the CFA is in r10 alone. */
-begin chain_r10
-	leaq	8(%rsp), %r10
-	.cfi_def_cfa %r10, 0
-	andq	$-64, %rsp
-	subq	$0x80, %rsp
-	movl	$__NR_getppid, %eax
-	syscall
-label chain_r10_ip
-	leaq	-8(%r10), %rsp
-	.cfi_def_cfa %rsp, 8
-	ret
-end chain_r10
-
-/* On top, while it is on the stack. */
-begin chain_aligned_top
-	align_stack
-	movl	$__NR_getppid, %eax
-	syscall
-label chain_aligned_top_ip
-	restore_stack
-	ret
-end chain_aligned_top
-
 /* The frame of what calls this is gone. */
 begin tail_inner
 	subq	$0x58, %rsp
@@ -205,34 +181,6 @@ label chain_signal_first_return
 	ret
 end chain_signal_first
 
-/* Interrupted in a prologue and an epilogue. */
-begin signal_prologue
-	push_reg %rbp
-	.cfi_rel_offset %rbp, 0
-label signal_prologue_ud2
-	ud2
-	movq	%rsp, %rbp
-	.cfi_def_cfa_register %rbp
-	pop_frame
-	ret
-end signal_prologue
-
-begin chain_signal_prologue
-	push_frame
-	call	signal_prologue
-label chain_signal_prologue_return
-	pop_frame
-	ret
-end chain_signal_prologue
-
-begin chain_signal_epilogue
-	push_frame
-	pop_frame
-label chain_signal_epilogue_ud2
-	ud2
-	ret
-end chain_signal_epilogue
-
 /* Interrupted while the CFA is in r10, which only the signal's frame has. */
 begin chain_signal_r10
 	leaq	8(%rsp), %r10
@@ -266,53 +214,6 @@ label chain_coroutine_resume
 	pop_frame
 	ret
 end chain_coroutine
-
-/* A function that has left its stack: its frame is in another mapping. */
-begin chain_left
-	push_frame
-	leaq	coroutine_stack_end(%rip), %rsp
-	call	leaf
-label chain_left_return
-	movq	%rbp, %rsp
-	pop_frame
-	ret
-end chain_left
-
-/*
- * Two frames that are each other's callers, by what frame pointers say. They are
- * guesses, since nobody has described this.
- */
-	.globl	cycle
-	.type	cycle, @function
-cycle:
-	pushq	%rbp
-	movq	%rsp, %rbp
-	pushq	%rbx
-	movq	%rbp, %rbx
-	subq	$0x48, %rsp
-	leaq	undescribed_return(%rip), %rax
-	movq	%rax, 0x8(%rsp)
-	leaq	cycle_return(%rip), %rax
-	movq	%rax, 0x18(%rsp)
-	leaq	0x10(%rsp), %rax
-	movq	%rax, (%rsp)
-	movq	%rsp, 0x10(%rsp)
-	movq	%rsp, %rbp
-	call	undescribed
-label cycle_return
-	movq	%rbx, %rbp
-	movq	-8(%rbp), %rbx
-	leave
-	ret
-	.size	cycle, . - cycle
-
-begin chain_cycle
-	push_frame
-	call	cycle
-label chain_cycle_return
-	pop_frame
-	ret
-end chain_cycle
 
 	.bss
 	.balign	4096

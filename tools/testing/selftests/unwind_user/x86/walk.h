@@ -9,12 +9,10 @@
 extern const char leaf_ip[], leaf_bad_fp_ip[];
 
 void chain_aligned(int depth);
-void chain_r10(int depth);
-void chain_aligned_top(int depth);
 void chain_tail(int depth);
 void tail_inner(void);
 void chain_undescribed(int depth);
-extern const char chain_aligned_return[], chain_r10_ip[], chain_aligned_top_ip[];
+extern const char chain_aligned_return[];
 extern const char chain_tail_return[], undescribed_return[], chain_undescribed_return[];
 
 void handler(int number);
@@ -24,16 +22,11 @@ extern const char handler_return[], handler_ud2[];
 
 void chain_signal(int depth);
 void chain_signal_first(int depth);
-void chain_signal_prologue(int depth);
-void chain_signal_epilogue(int depth);
 void chain_signal_r10(int depth);
 extern const char chain_signal_ud2[], signal_first_ud2[], chain_signal_first_return[];
-extern const char signal_prologue_ud2[], chain_signal_prologue_return[];
-extern const char chain_signal_epilogue_ud2[], chain_signal_r10_ud2[];
+extern const char chain_signal_r10_ud2[];
 
 void chain_coroutine(int depth);
-void chain_left(int depth);
-void chain_cycle(int depth);
-extern const char coroutine_ud2[], chain_left_return[], cycle_return[], chain_cycle_return[];
+extern const char coroutine_ud2[];
 
 #endif /* WALK_H */

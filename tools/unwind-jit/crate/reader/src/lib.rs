@@ -2,7 +2,8 @@
 
 //! The kernel's reader of unwind tables, as it stands, for tests of what writes them.
 
-// The kernel's files have the kernel's format.
+// The kernel's files have the kernel's format. What only the kernel needs is not used here.
+#[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 #[path = "../../../../../kernel/unwind/tables/parse/mod.rs"]
 mod parse;

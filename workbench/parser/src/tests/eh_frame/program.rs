@@ -15,8 +15,8 @@ use proptest::test_runner::TestRunner;
 use super::super::cases;
 use crate::memory::Memory;
 use crate::parse::Unsupported;
-use crate::parse::eh_frame::{Abi, Header, Reason};
-use crate::parse::{self, AArch64, Amd64, Error, Register, Rule, Value};
+use crate::parse::eh_frame::{Header, Reason};
+use crate::parse::{self, AArch64, Amd64, Arch, Error, Register, Rule, Value};
 
 /// The addresses of the table and of its function, and the function's size.
 const BASE: u64 = 0x10_0000;
@@ -112,9 +112,9 @@ fn instruction() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// A table of one function with this program, and the place of its `.eh_frame`.
-fn table<A: Abi>(program: &[u8]) -> (Vec<u8>, usize) {
+fn table<A: Arch>(program: &[u8]) -> (Vec<u8>, usize) {
     let (factor, initial): (u8, &[u8]) =
-        if A::LINK_REGISTER { (4, &[0x0c, 31, 0]) } else { (1, &[0x0c, 7, 8, 0x90, 1]) };
+        if A::FIXED_RA == 0 { (4, &[0x0c, 31, 0]) } else { (1, &[0x0c, 7, 8, 0x90, 1]) };
     let mut bytes = vec![1, 0x1b, 3, 0x3b, 0, 0, 0, 0, 1, 0, 0, 0];
     let mut cie = vec![0, 0, 0, 0, 1, b'z', b'R', 0, factor, 0x78, A::RA as u8, 1, 0x1b];
 
@@ -139,7 +139,7 @@ type Row = UnwindTableRow<usize>;
 type Section<'a> = EhFrame<gimli::EndianSlice<'a, LittleEndian>>;
 
 /// The value of an expression.
-fn value<A: Abi>(section: &Section<'_>, expression: &UnwindExpression<usize>) -> Option<Value> {
+fn value<A: Arch>(section: &Section<'_>, expression: &UnwindExpression<usize>) -> Option<Value> {
     let bytes = expression.get(section).expect("it is there").0;
     let known = KNOWN.iter().find(|(known, _)| *known == bytes.slice());
 
@@ -152,7 +152,7 @@ fn value<A: Abi>(section: &Section<'_>, expression: &UnwindExpression<usize>) ->
 }
 
 /// The place of a register by a row, if a rule can express it.
-fn saved<A: Abi>(section: &Section<'_>, row: &Row, number: u32) -> Option<Value> {
+fn saved<A: Arch>(section: &Section<'_>, row: &Row, number: u32) -> Option<Value> {
     match row.register(gimli::Register(number as u16)) {
         None | Some(RegisterRule::SameValue) => Some(Value::Unchanged),
         Some(RegisterRule::Offset(offset)) => Some(Value::AtCfa(i32::try_from(offset).ok()?)),
@@ -170,7 +170,7 @@ fn saved<A: Abi>(section: &Section<'_>, row: &Row, number: u32) -> Option<Value>
 
 /// The rule of a row, with register `tracked` in place of the frame pointer, if the parser supports
 /// it.
-fn expected<A: Abi>(section: &Section<'_>, row: &Row, tracked: u32) -> Option<Rule> {
+fn expected<A: Arch>(section: &Section<'_>, row: &Row, tracked: u32) -> Option<Rule> {
     let ra = row.register(gimli::Register(A::RA as u16));
     if ra == Some(RegisterRule::Undefined) {
         return Some(Rule::outermost());
@@ -186,7 +186,7 @@ fn expected<A: Abi>(section: &Section<'_>, row: &Row, tracked: u32) -> Option<Ru
         CfaRule::Expression(expression) => value::<A>(section, expression)?,
     };
     let ra = saved::<A>(section, row, A::RA)?;
-    if ra == Value::Unchanged && !A::LINK_REGISTER {
+    if ra == Value::Unchanged && A::FIXED_RA != 0 {
         return None;
     }
     // A rule does not need it.
@@ -199,7 +199,7 @@ fn expected<A: Abi>(section: &Section<'_>, row: &Row, tracked: u32) -> Option<Ru
 }
 
 /// Compares the rules at all addresses. Returns the numbers of equal rules and of equal refusals.
-fn compare<A: Abi>(program: &[u8], tracked: u32) -> (u32, u32) {
+fn compare<A: Arch>(program: &[u8], tracked: u32) -> (u32, u32) {
     let (bytes, start) = table::<A>(program);
     let memory = Memory::new(&bytes);
     let header = Header::<A>::read(&memory, 0, bytes.len() as u32).expect("a good header");
@@ -243,7 +243,7 @@ fn compare<A: Abi>(program: &[u8], tracked: u32) -> (u32, u32) {
 }
 
 /// Compares many programs, for the frame pointer and for other registers.
-fn compare_many<A: Abi>() {
+fn compare_many<A: Arch>() {
     let cases = cases(400);
     let (programs, rules, none) = (cases.cases, Cell::new(0), Cell::new(0));
     let result = TestRunner::new(cases).run(&vec(instruction(), 1..30), |program| {

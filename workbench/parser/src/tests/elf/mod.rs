@@ -10,7 +10,8 @@ mod vectors;
 
 use crate::check::object as find;
 use crate::memory::Memory;
-use crate::parse::elf::{Error, Object, Target};
+use crate::parse::Error;
+use crate::parse::elf::{Object, Target};
 
 /// Units that are enough for any file.
 const ENOUGH: u32 = 10_000;

@@ -5,10 +5,11 @@
 use std::collections::BTreeSet;
 
 use super::{ENOUGH, Error, LARGE_PAGES, find, object};
+use crate::check::search;
 use crate::memory::{Behaviour, Memory};
-use crate::parse::elf::{self, Absence, Object, Segment, Target};
+use crate::parse::elf::{Absence, Object, Segment, Target};
 use crate::parse::sframe::Reason;
-use crate::parse::{self, Array, Element, Reader};
+use crate::parse::{Array, Element, Reader};
 use crate::vectors::Bytes;
 use crate::vectors::elf::{Expected, FILES, File};
 
@@ -162,8 +163,7 @@ fn costs() {
             let found = find(&memory, len, offset, &Target::AMD64, ENOUGH);
 
             assert_eq!(found.result, expected.map_err(Error::Absent));
-            assert_eq!(memory.reads(), 1 + u32::from(count).div_ceil(4));
-            // The last read may be of one header, of 56 bytes.
+            assert_eq!(memory.reads(), 1 + u32::from(count));
             assert_eq!(found.spent, 64 + 56 * u32::from(count));
         }
         for count in [0, 129, 130, 256, 0x7fff, 0xfffe, 0xffff] {
@@ -222,7 +222,7 @@ fn far_headers() {
         let last = u64::MAX - 56 * count;
         bytes[0x20..0x28].copy_from_slice(&last.to_le_bytes());
         let memory = Memory::new(&bytes);
-        let found = elf::object(&Far { memory, last }, u64::MAX, offset, &Target::AMD64);
+        let found = search(&Far { memory, last }, u64::MAX, offset, &Target::AMD64);
         assert_eq!(found, Err(Error::Fault));
     }
 }
@@ -234,15 +234,15 @@ struct Far<'a> {
 }
 
 impl Reader for Far<'_> {
-    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), parse::Error> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         if self.memory.reads() == 0 {
             return self.memory.read(offset, buf);
         }
         assert_eq!(offset, self.last);
-        Err(parse::Error::Fault)
+        Err(Error::Fault)
     }
 
-    fn bisect(&self, _: &Array, _: u64) -> Result<Element, parse::Error> {
+    fn bisect(&self, _: &Array, _: u64) -> Result<Element, Error> {
         panic!("there is nothing to search")
     }
 }
