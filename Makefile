@@ -8,11 +8,13 @@
 WB     := workbench
 LOCKED := $(WB)/locked
 JOBS   ?= $(shell nproc)
+# As it stands: its $ are for the shell.
+override COMMAND := $(value COMMAND)
 export JOBS COMMAND AGAIN RAISE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run profile check check-quick check-host check-vm check-long check-base agree fuzz bench \
+.PHONY: help run profile pictures check check-quick check-host check-vm check-long check-base agree fuzz bench \
 	bench-tables bench-waits results package tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
@@ -24,7 +26,9 @@ help: ## list the targets
 # KDIR=         a kernel tree of your own to put the series on; it is only read
 # BASE=         the package whose kernel `check-base' takes (default: the newest)
 # COMMAND=      the command of `profile', a line for bash
-# PROFILE_SECONDS= how long that command may take (default: 3600)
+# ROOT=         the root directory of `profile' and `shell', / for this machine's own
+# FREQUENCY=    the samples of `profile' per second (default: 999, or 199 without KVM)
+# PROFILE_SECONDS= how long its command may take (default: 3600)
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
 # UNWIND_CACHE= the directory for downloads (default: ~/.cache/linux-unwind-tables)
@@ -41,6 +45,9 @@ run: ## build everything, profile two programs in a virtual machine, and show th
 
 profile: ## draw a flame graph of a program of yours, run in a virtual machine: COMMAND='program argument...'
 	@$(LOCKED) $(WB)/demo/profile "$$COMMAND"
+
+pictures: ## draw README's flame graphs again, into pictures/
+	@$(LOCKED) $(WB)/demo/pictures
 
 check-quick: ## run what a change can break at once, on the edits in build/tree
 	@$(LOCKED) $(WB)/check/run quick
@@ -72,7 +79,7 @@ bench: ## measure the cost of a stack, and of the worst stack that a program can
 bench-tables: ## measure the cost of registrations, and the cost for a program that has none
 	@$(LOCKED) $(WB)/measure/bench lifetime
 
-results: ## measure all that README says, and write it into results/ and README
+results: ## measure all that RESULTS.md says, and write it into results/, RESULTS.md and README
 	@$(LOCKED) $(WB)/results/run $(PARTS)
 
 bench-waits: ## count how often stacks of stock programs wait for a page of a table, or use a table at all
@@ -93,8 +100,7 @@ series: ## write each topic as patches for mailing, to out/series/TOPIC
 kernel: ## build the kernel with the series
 	@$(LOCKED) $(WB)/vm/kernel series
 
-shell: ## start a shell in a virtual machine with that kernel
-	@$(LOCKED) $(WB)/vm/kernel series
+shell: ## start a shell in a virtual machine with that kernel; ROOT= is its root directory
 	@$(WB)/vm/shell
 
 rootfs: ## build the root file system with the tool chain

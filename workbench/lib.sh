@@ -72,14 +72,56 @@ kvm_works() { # KERNEL
 	grep -q "^$boot_id yes" "$verdict"
 }
 
+# Another root directory, for the programs of a guest: ROOT=. Inside the tool-chain root file
+# system, and so in the guest, it is at this place.
+OTHER_ROOT=/other-root
+
+# Check ROOT, if the caller has set it, and have rootfs/enter show it.
+other_root() {
+	local shell bytes
+
+	unset UNWIND_ROOT
+	[ -n "${ROOT-}" ] || return 0
+	[ -d "$ROOT" ] || die "ROOT=$ROOT is no directory"
+	UNWIND_ROOT=$(realpath "$ROOT")
+	shell=$(path_in "$UNWIND_ROOT" /bin/sh) && [ -f "$shell" ] || die "ROOT=$ROOT has no /bin/sh: is it a root directory?"
+	read -r -a bytes < <(od -An -v -tx1 -N20 "$shell" 2>&1 | tr '\n' ' ') || true
+	[ "${bytes[*]:0:5}" = "7f 45 4c 46 02" ] && [ "${bytes[18]-}" = 3e ] ||
+		die "ROOT=$ROOT: its /bin/sh is no program for x86-64, or you may not read it"
+	export UNWIND_ROOT
+}
+
+# Print the file that a process finds under a name, if its root directory is another one: links
+# lead to files in there.
+path_in() { # ROOT-DIRECTORY NAME
+	local at='' rest=$2 part link links=0
+
+	while [ -n "$rest" ]; do
+		rest=${rest#/} part=${rest%%/*} rest=${rest#"${rest%%/*}"}
+		case $part in
+		'' | .) continue ;;
+		..) at=${at%/*}; continue ;;
+		esac
+		if link=$(readlink "$1$at/$part"); then
+			links=$((links + 1))
+			[ "$links" -le 40 ] || return 1
+			[[ $link != /* ]] || at=''
+			rest=/$link$rest
+		else
+			at+=/$part
+		fi
+	done
+	echo "$1$at"
+}
+
 # Samples per second for a guest's program. Software emulation is some thirty times
 # slower than KVM, so the rate for KVM gives about as many samples per run as 1 kHz does
 # under emulation.
-guest_frequency() {
+guest_frequency() { # [WITH-KVM EMULATED]
 	if grep -qs ' yes$' "$BUILD/guest/kvm"; then
-		echo "${KVM_FREQUENCY-25000}"
+		echo "${1-25000}"
 	else
-		echo 1000
+		echo "${2-1000}"
 	fi
 }
 
@@ -89,7 +131,7 @@ commit_id() {
 	local id
 
 	id=$(git -C "$TOP" rev-parse --short=12 HEAD)
-	if [ -n "$(git -C "$TOP" status --porcelain -- ':!results' ':!README.md')$(git -C "$TREE" status --porcelain)" ] ||
+	if [ -n "$(git -C "$TOP" status --porcelain -- ':!results' ':!README.md' ':!RESULTS.md')$(git -C "$TREE" status --porcelain)" ] ||
 		! grep -q "\"$(git -C "$TREE" rev-parse HEAD)\"" "$TREE/.git/unwind.json"; then
 		id+=-dirty
 	fi

@@ -5,7 +5,7 @@
 
 # What is in the kernel: all but the rest.
 mapfile -t KERNEL_FILES < <(cd "$TOP" && git ls-files -co --exclude-standard | cut -d / -f 1 | sort -u |
-	grep -vxE 'workbench|results|README\.md|Makefile|\.ci|\.gitignore|COPYING')
+	grep -vxE 'workbench|results|pictures|(README|RESULTS|CONTRIBUTING)\.md|Makefile|\.ci|\.gitignore|COPYING')
 # The parser, and what the crates here are made of.
 CRATES=(kernel/unwind/tables include/linux tools/unwind-tables tools/unwind-jit workbench/cargo workbench/sources.sh
 	workbench/versions ':!*.1' ':!*.3')
@@ -35,7 +35,7 @@ host_sources() {
 	check "tools for limits" enter "$WORKBENCH/measure/selftest" &&
 		count tap host "limits" "$logs/check-tools-for-limits.log"
 	check "every file has a licence" every_file_has_a_licence
-	check "README has the results" enter "$WORKBENCH/results/tables" --check
+	check "README.md and RESULTS.md have the results" enter "$WORKBENCH/results/tables" --check
 	check "git am gives the same tree" inside am_same_tree
 	check "checkpatch" inside checkpatch "$(this_commit)" &&
 		grep ' passed before' "$logs/check-checkpatch.log"
@@ -134,7 +134,7 @@ every_file_has_a_licence() {
 
 	# A patch has the licence of its file; all other files name their own.
 	missing=$(cd "$TOP" && git ls-files -co --exclude-standard -- ':!*.patch' ':!README.md' \
-		':!COPYING' ':!workbench/series' ':!*.lock' ':!*.json' ':!*/settings' ':!*/config' |
+		':!RESULTS.md' ':!CONTRIBUTING.md' ':!COPYING' ':!workbench/series' ':!*.lock' ':!*.json' ':!*/settings' ':!*/config' |
 		while IFS= read -r file; do
 			[ ! -f "$file" ] || head -n 4 "$file" | grep -q 'SPDX-License-Identifier: .*GPL-2.0' || echo "$file"
 		done) || return
@@ -309,11 +309,19 @@ demonstration() {
 	} END { exit !(n == 2 && !bad) }' "$logs/demo.report" || { echo "the shares of complete stacks are wrong"; return 1; }
 }
 
-# Profile a command as a user does: it has a graph, and so does a command that fails.
+# Profile a command as a user does: it has a graph, and so does a command that fails. Then profile
+# one in this machine's root directory: it has that one's files, and names from them.
 own_program() {
 	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
-	grep -q '_PyEval_EvalFrame' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = end ] &&
+	grep -q 'PyEval_EvalCode' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = end ] &&
 		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "the graph, the output or the status is wrong"; return 1; }
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	ROOT=/ "$WORKBENCH/demo/profile" \
+		'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; cat /etc/os-release; : >/etc/lost; : >out/kept' || return
+	cmp /etc/os-release "$OUT/profile.out" && [ -e "$OUT/kept" ] && [ ! -e /etc/lost ] &&
+		grep -q '__libc_start' "$OUT/profile.svg" || { echo "the other root directory's graph, output or files are wrong"; return 1; }
+	rm "$OUT/kept"
+	ROOT=$WORKBENCH "$WORKBENCH/demo/profile" true 2>&1 | grep 'has no /bin/sh'
 }
 
 # --- After each change ---

@@ -37,7 +37,8 @@ ENOUGH = 24
 HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@.*\n")
 # Names at the top of the repository that are no part of the kernel.  Of names
 # with a leading dot, only patches belong to the kernel.
-OWN_NAMES = {"workbench", "results", "build", "out", "README.md", "Makefile", "COPYING"}
+OWN_NAMES = {"workbench", "results", "pictures", "build", "out", "README.md", "RESULTS.md", "CONTRIBUTING.md",
+             "Makefile", "COPYING"}
 # What stands beside the files of the kernel, but is in no series.
 APART = ("tools/unwind-tables/", "tools/unwind-jit/crate/")
 
