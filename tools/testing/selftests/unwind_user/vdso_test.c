@@ -12,8 +12,6 @@
 #include <linux/auxvec.h>
 #include <linux/elf.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/prctl.h>
-#include <linux/unwind_tables.h>
 
 #include "kselftest_harness.h"
 #include "scenario.h"
