@@ -16,10 +16,7 @@ use super::{
         Value, //
     },
     cursor::Cursor,
-    row::{
-        Cfa,
-        Place, //
-    }, //
+    row::Cfa, //
 };
 
 /// Limit of an expression's bytes: the longest known one has 11.
@@ -62,13 +59,12 @@ pub(super) fn cfa<A: Arch, R: Reader>(
 }
 
 /// Takes an expression about a register: of the address that it was saved at, or of its value.
-/// `make` makes the place of the register and the offset that it names.
-pub(super) fn place<A: Arch, R: Reader>(
+/// Returns the register and the offset that it names.
+pub(super) fn sum<A: Arch, R: Reader>(
     cursor: &mut Cursor<'_, A, R>,
-    make: fn(Register, i32) -> Value,
-) -> Result<Place, Error> {
+) -> Result<Result<(Register, i32), Unsupported>, Error> {
     known(cursor, |bytes| match base::<A>(bytes)? {
-        (register, offset, []) => Some(make(register, offset)),
+        (register, offset, []) => Some((register, offset)),
         _ => None,
     })
 }

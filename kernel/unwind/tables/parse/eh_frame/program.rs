@@ -269,8 +269,11 @@ impl<'a> Program<'a> {
             REGISTER => A::register(cursor.register()?)
                 .map(|register| Value::Register(register, 0))
                 .ok_or(Unsupported::Register),
-            EXPRESSION => expression::place(cursor, Value::AtRegister)?,
-            VAL_EXPRESSION => expression::place(cursor, Value::Register)?,
+            EXPRESSION => expression::sum(cursor)?
+                .map(|(register, offset)| Value::AtRegister(register, offset)),
+            VAL_EXPRESSION => {
+                expression::sum(cursor)?.map(|(register, offset)| Value::Register(register, offset))
+            }
             // The CFA itself is what the stack pointer is anyway.
             _ => match cursor.uleb()? {
                 0 if register == A::SP => Ok(Value::Unchanged),
