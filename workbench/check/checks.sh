@@ -312,6 +312,8 @@ demonstration() {
 # Profile a command as a user does: it has a graph, and so does a command that fails. Then profile
 # one in this machine's root directory: it has that one's files, and names from them.
 own_program() {
+	local message
+
 	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
 	grep -q 'PyEval_EvalCode' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = end ] &&
 		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "the graph, the output or the status is wrong"; return 1; }
@@ -321,7 +323,9 @@ own_program() {
 	cmp /etc/os-release "$OUT/profile.out" && [ -e "$OUT/kept" ] && [ ! -e /etc/lost ] &&
 		grep -q '__libc_start' "$OUT/profile.svg" || { echo "the other root directory's graph, output or files are wrong"; return 1; }
 	rm "$OUT/kept"
-	ROOT=$WORKBENCH "$WORKBENCH/demo/profile" true 2>&1 | grep 'has no /bin/sh'
+	message=$(ROOT=$WORKBENCH "$WORKBENCH/demo/profile" true 2>&1) &&
+		{ echo "a directory without a shell was taken for a root directory"; return 1; }
+	grep 'has no /bin/sh' <<<"$message"
 }
 
 # --- After each change ---
