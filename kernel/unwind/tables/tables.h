@@ -16,6 +16,13 @@ enum {
 };
 
 /*
+ * What the lookups of one stack may cost together. The unit is a byte that is read of a
+ * table. A read counts as 32 at least, and so does each step of a search. A lookup costs
+ * some 600. Whatever is in the tables, a walk takes less than four million instructions.
+ */
+#define UNWIND_TABLES_BUDGET	(80 * 1024)
+
+/*
  * Bits of a rule in a word. The walker applies usual rules as they are: FP is the shift of
  * the frame pointer's place, and CFA that of the CFA's offset, both in words. The 25 bits
  * between them are 0: the return address is just below the CFA. They are for
