@@ -299,12 +299,14 @@ both_perfs() { # KERNEL PERCENT
 			"$WORKBENCH/check/perf" "$BUILD/demo/lua" "$2"
 }
 
-# In both programs at least 99 % of the stacks are complete, and below 10 % without tables.
+# In both programs at least 99 % of the stacks are complete, and below 10 % without tables. The
+# programs' work is fixed, so a faster machine takes fewer samples: ask for what gives a share a
+# meaning, a quarter of those seen.
 demonstration() {
 	"$WORKBENCH/demo/run" | tee "$logs/demo.report" || return
 	awk '/^complete before:/ {
 		n++
-		bad += !(NF == 9 && $8 == "samples:" && $3 < 10 && $6 >= 99 && $9 >= 2000)
+		bad += !(NF == 9 && $8 == "samples:" && $3 < 10 && $6 >= 99 && $9 >= 500)
 		print "judged: " $0
 	} END { exit !(n == 2 && !bad) }' "$logs/demo.report" || { echo "the shares of complete stacks are wrong"; return 1; }
 }
