@@ -15,7 +15,7 @@ export JOBS COMMAND AGAIN RAISE
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run profile pictures check check-quick check-host check-vm check-long check-base agree fuzz bench \
-	bench-tables bench-waits results package tree refresh series kernel shell rootfs clean clean-cache
+	bench-tables bench-waits results package deb try-deb tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
 	@echo 'Targets:'
@@ -29,6 +29,8 @@ help: ## list the targets
 # ROOT=         the root directory of `profile' and `shell', / for this machine's own
 # FREQUENCY=    the samples of `profile' per second (default: 999, or 199 without KVM)
 # PROFILE_SECONDS= how long its command may take (default: 3600)
+# CONFIG=       the configuration that `deb' takes (default: Debian's for clouds)
+# BTF=          1: the kernel of `deb' has BTF, for BPF programs
 # MIRROR=       a mirror of the Debian archive (default: the one of this host's apt)
 # DISCARD=      1: `tree' drops edits in build/tree, `refresh' those in the repository
 # UNWIND_CACHE= the directory for downloads (default: ~/.cache/linux-unwind-tables)
@@ -87,6 +89,12 @@ bench-waits: ## count how often stacks of stock programs wait for a page of a ta
 
 package: ## make a Debian package of tools/unwind-tables, in out/packages
 	@$(LOCKED) $(WB)/rootfs/enter $(WB)/package/build
+
+deb: ## make Debian packages of the kernel and of perf, for a real machine, in out/deb
+	@$(LOCKED) $(WB)/package/deb
+
+try-deb: ## install these packages into a disk image, boot it, and profile there
+	@$(LOCKED) $(WB)/package/try_deb
 
 tree: ## make or update build/tree: the base kernel and the series as commits
 	@$(LOCKED) $(WB)/tree/assemble

@@ -21,14 +21,13 @@ use super::{ENOUGH, Error, find};
 use crate::memory::Memory;
 use crate::parse::elf::{Absence, Object, Segment, Target};
 
-const DIRECTORIES: [&str; 7] = [
+const DIRECTORIES: [&str; 6] = [
     "/usr/bin",
     "/usr/sbin",
     "/usr/lib",
     "/usr/lib64",
     "/usr/libexec",
     "/usr/aarch64-linux-gnu",
-    "/usr/s390x-linux-gnu",
 ];
 
 const PAGE: u64 = 4096;
