@@ -135,6 +135,8 @@ fn covered<A: Arch>(elf: &Elf<'_>, report: &mut Report, sframe: Spans, eh_frame:
     }
     if let Some(coverage) = &mut report.coverage {
         coverage.code = code.parts;
+        coverage.uncovered = code.uncovered;
+        coverage.uncovered_pieces = code.uncovered_pieces;
     }
     let text = &code.text;
     let run = text.bytes.saturating_sub(text.padding);

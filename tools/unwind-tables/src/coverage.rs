@@ -7,7 +7,7 @@ use crate::cfi::Fde;
 use crate::elf::Elf;
 use crate::parse::sframe::Function;
 use crate::ranges::{Range, Ranges};
-use crate::report::{Amounts, Code, Coverage, Text};
+use crate::report::{Amounts, Code, Coverage, KEPT, Text, Uncovered};
 
 fn range(function: &Function) -> Range {
     let end = function.start.saturating_add(function.size.into());
@@ -32,7 +32,7 @@ pub fn coverage(functions: &[Function], fdes: &[Fde]) -> Coverage {
             .iter()
             .filter(|fde| alone(&(fde.start, fde.end), &sframe))
             .count() as u64,
-        code: Vec::new(),
+        ..Coverage::default()
     }
 }
 
@@ -63,28 +63,48 @@ impl Spans {
     }
 }
 
+/// Whether a range is filled to its end: it is never run.
+fn is_filled<A: Arch>(elf: &Elf<'_>, (start, end): Range) -> bool {
+    let Some((bytes, _)) = elf.loaded_at(start) else {
+        return false;
+    };
+    let len = usize::try_from(end - start).unwrap_or(usize::MAX);
+    let Some(mut bytes) = bytes.get(..len) else {
+        return false;
+    };
+    while !bytes.is_empty() {
+        match bytes.get(A::filler(bytes)..) {
+            Some(rest) if rest.len() < bytes.len() => bytes = rest,
+            _ => return false,
+        }
+    }
+    true
+}
+
 /// How many bytes of a range are filled, in gaps that are filled to their end.
 fn padding<A: Arch>(elf: &Elf<'_>, known: &Ranges, range: Range) -> u64 {
-    let is_filled = |(start, end): &Range| {
-        let Some((bytes, _)) = elf.loaded_at(*start) else {
-            return false;
-        };
-        let len = usize::try_from(end - start).unwrap_or(usize::MAX);
-        let Some(mut bytes) = bytes.get(..len) else {
-            return false;
-        };
-        while !bytes.is_empty() {
-            match bytes.get(A::filler(bytes)..) {
-                Some(rest) if rest.len() < bytes.len() => bytes = rest,
-                _ => return false,
-            }
-        }
-        true
-    };
-
     // All that no table is about would be one gap.
     let gaps = known.gaps_in(range).filter(|gap| *gap != range);
-    gaps.filter(is_filled).map(|(start, end)| end - start).sum()
+    gaps.filter(|gap| is_filled::<A>(elf, *gap))
+        .map(|(start, end)| end - start)
+        .sum()
+}
+
+/// The code of a part that no table is about, piece by piece; of what stands there only to fill a
+/// gap, nothing.
+fn uncovered<A: Arch>(elf: &Elf<'_>, known: &Ranges, part: &Code) -> Vec<Uncovered> {
+    let range = (part.address, part.address.saturating_add(part.bytes));
+
+    known
+        .gaps_in(range)
+        .flat_map(|gap| elf.named_parts(gap))
+        .filter(|(_, piece)| piece.0 < piece.1 && !is_filled::<A>(elf, *piece))
+        .map(|(name, (start, end))| Uncovered {
+            name: name.unwrap_or_else(|| part.name.clone()),
+            address: start,
+            bytes: end - start,
+        })
+        .collect()
 }
 
 /// Adds a range, to the last one if it follows that.
@@ -101,6 +121,9 @@ pub struct Covered {
     pub sframe: Amounts,
     pub eh_frame: Amounts,
     pub parts: Vec<Code>,
+    /// The largest pieces without a table, and how many there are.
+    pub uncovered: Vec<Uncovered>,
+    pub uncovered_pieces: u64,
 }
 
 /// One table, to be counted.
@@ -151,6 +174,8 @@ pub fn code<A: Arch>(elf: &Elf<'_>, sframe: Spans, eh_frame: Spans) -> Covered {
         sframe: Amounts::default(),
         eh_frame: Amounts::default(),
         parts: Vec::new(),
+        uncovered: Vec::new(),
+        uncovered_pieces: 0,
     };
 
     for (name, range) in elf.code() {
@@ -175,7 +200,13 @@ pub fn code<A: Arch>(elf: &Elf<'_>, sframe: Spans, eh_frame: Spans) -> Covered {
         }
         sframe.count(range, &mut covered.sframe);
         eh_frame.count(range, &mut covered.eh_frame);
+        covered.uncovered.extend(uncovered::<A>(elf, &known, &part));
         covered.parts.push(part);
     }
+    covered
+        .uncovered
+        .sort_by_key(|piece| (u64::MAX - piece.bytes, piece.address));
+    covered.uncovered_pieces = covered.uncovered.len() as u64;
+    covered.uncovered.truncate(KEPT);
     covered
 }

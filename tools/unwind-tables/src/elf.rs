@@ -78,6 +78,9 @@ pub struct Elf<'a> {
     pub sections_error: Option<String>,
     /// Functions by address, those with a size first.
     symbols: Vec<(u64, u64, &'a [u8])>,
+    /// Functions and labels, with their size or 0, by address: assembly may say of none that it
+    /// is a function.
+    labels: Vec<(u64, u64, &'a [u8])>,
     executable: Ranges,
 }
 
@@ -108,6 +111,7 @@ impl<'a> Elf<'a> {
             sections: Vec::new(),
             sections_error: None,
             symbols: Vec::new(),
+            labels: Vec::new(),
             executable: Ranges::default(),
         };
         for segment in header.program_headers(endian, data)? {
@@ -174,16 +178,32 @@ impl<'a> Elf<'a> {
             let symbols = sections.symbols(endian, self.data, kind)?;
             for symbol in symbols.iter() {
                 let function = matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC);
-                if !function || symbol.is_undefined(endian) {
+                let label = function || symbol.st_type() == elf::STT_NOTYPE;
+                if !label || symbol.is_undefined(endian) {
                     continue;
                 }
                 let name = symbol.name(endian, symbols.strings()).unwrap_or_default();
+                // On AArch64, `$x` and `$d` say where code and data begin.
+                if !name.is_empty() && !name.starts_with(b"$") {
+                    self.labels
+                        .push((symbol.st_value(endian), symbol.st_size(endian), name));
+                }
+                if !function {
+                    continue;
+                }
                 self.symbols
                     .push((symbol.st_value(endian), symbol.st_size(endian), name));
             }
         }
         self.symbols
             .sort_by_key(|(address, size, _)| (*address, *size == 0));
+        // The functions of an address come first, and its first name counts.
+        let functions = &self.symbols;
+        self.labels.sort_by_key(|(address, ..)| {
+            let known = functions.binary_search_by_key(address, |symbol| symbol.0);
+            (*address, known.is_err())
+        });
+        self.labels.dedup_by_key(|(address, ..)| *address);
         Ok(())
     }
 
@@ -240,6 +260,36 @@ impl<'a> Elf<'a> {
         let bytes = self.data.get(start..)?;
 
         Some((&bytes[..len.min(bytes.len())], offset))
+    }
+
+    /// Splits a range where a function or another label starts: each part with the name that it
+    /// starts with, or the last one before it, even if that is of a function that has ended.
+    pub fn named_parts(&self, (start, end): Range) -> Vec<(Option<String>, Range)> {
+        let first = self
+            .labels
+            .partition_point(|(address, ..)| *address <= start);
+        let mut name = first.checked_sub(1).map(|last| {
+            let (address, size, name) = self.labels[last];
+            let is_behind = size != 0 && start - address >= size;
+
+            format!(
+                "{}{}",
+                if is_behind { "behind " } else { "" },
+                printable(name)
+            )
+        });
+        let mut parts = Vec::new();
+        let mut from = start;
+
+        for &(address, _, next) in self.labels[first..]
+            .iter()
+            .take_while(|(address, ..)| *address < end)
+        {
+            parts.push((name, (from, address)));
+            (from, name) = (address, Some(printable(next)));
+        }
+        parts.push((name, (from, end)));
+        parts
     }
 
     /// The name of the function that starts at `address`.

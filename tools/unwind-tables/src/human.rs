@@ -40,6 +40,7 @@ pub fn print(out: &mut impl Write, report: &Report, verbose: bool) -> io::Result
     }
     if let Some(coverage) = &report.coverage {
         print_coverage(out, coverage, report)?;
+        print_uncovered(out, coverage, verbose)?;
     }
     if let Some(comparison) = &report.comparison {
         print_comparison(out, comparison, verbose)?;
@@ -177,6 +178,25 @@ fn print_eh_frame(out: &mut impl Write, report: &Report, verbose: bool) -> io::R
         )?;
     }
     Ok(())
+}
+
+/// The code that stacks are lost in, for those who can describe it.
+fn print_uncovered(out: &mut impl Write, coverage: &Coverage, verbose: bool) -> io::Result<()> {
+    let shown = if verbose { usize::MAX } else { SHOWN };
+    let pieces: Vec<_> = coverage.uncovered.iter().take(shown).collect();
+
+    for piece in &pieces {
+        writeln!(
+            out,
+            "  no table  {:#x}, {} bytes: {}",
+            piece.address, piece.bytes, piece.name
+        )?;
+    }
+    more(
+        out,
+        coverage.uncovered_pieces - pieces.len() as u64,
+        "pieces of code without a table",
+    )
 }
 
 fn print_coverage(out: &mut impl Write, coverage: &Coverage, report: &Report) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 /// How many problems and differences are kept of each severity. Others are only counted.
-const KEPT: usize = 1000;
+pub const KEPT: usize = 1000;
 
 /// What is said of a table, and of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -237,12 +237,25 @@ pub struct Text {
     pub padding: u64,
 }
 
+/// Code that no table says anything about.
+#[derive(Serialize)]
+pub struct Uncovered {
+    /// What it belongs to: a function, or another label; or else its section.
+    pub name: String,
+    pub address: u64,
+    pub bytes: u64,
+}
+
 #[derive(Default, Serialize)]
 pub struct Coverage {
     pub functions_without_fde: u64,
     pub fdes: u64,
     pub fdes_without_function: u64,
     pub code: Vec<Code>,
+    /// The largest pieces of code without a table, the largest first.
+    pub uncovered: Vec<Uncovered>,
+    /// How many pieces there are.
+    pub uncovered_pieces: u64,
 }
 
 #[derive(Default, Serialize)]

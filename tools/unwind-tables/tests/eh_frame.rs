@@ -633,6 +633,9 @@ fn little_code_is_covered() {
         assert_eq!(status, 0, "{text}");
         let line = " of the code: stacks are lost in the rest\n";
         assert_eq!(text.contains(line), warns, "{text}");
+        // The rest of the segment, which has no symbols.
+        let line = "  no table  0x401016, ";
+        assert!(text.contains(line), "{text}");
     }
 }
 
