@@ -90,8 +90,12 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 				by_fp = unwind_tables_is_skipped(walk, ip);
 			}
 		}
-		if (by_fp)
+		if (by_fp) {
+			/* The topmost function may have no frame, or none yet. */
+			if (nr == first && state->exact && walk->skipped.keeps_fp)
+				break;
 			rule = unwind_user_has_fp(state, ip, sp, fp) ? fp_rule : 0;
+		}
 		if (!(rule & UNWIND_TABLES_RULE_USUAL)) {
 			if (rule & UNWIND_TABLES_RULE_OUTERMOST) {
 				state->end = UNWIND_USER_END_COMPLETE;

@@ -42,9 +42,9 @@ bool unwind_user_is_outermost(struct unwind_user_state *state)
 	/*
 	 * Or there are two words, of which the lower one points to the other. Or
 	 * rules have led here, and kept track of the frame pointer: whoever starts
-	 * a thread clears it.
+	 * a thread clears it. So does Go, where a goroutine begins.
 	 */
-	if (state->guessed && !(above == -2 * (long)state->ws &&
+	if (state->guessed && !unwind_user_keeps_fp(state, state->ip - !state->exact) && !(above == -2 * (long)state->ws &&
 				!unwind_user_read(state, state->sp, &word) &&
 				word == state->sp + state->ws))
 		return false;

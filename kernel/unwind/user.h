@@ -42,6 +42,9 @@ int unwind_user_lookup(struct unwind_user_state *state, unsigned long ip,
 		       struct unwind_user_frame *frame);
 int unwind_user_next_tables(struct unwind_user_state *state);
 
+/* call_site.c */
+int unwind_user_next_call_site(struct unwind_user_state *state);
+
 /* signal.c */
 void unwind_user_check_signal(struct unwind_user_state *state);
 void unwind_user_leave_trampoline(struct unwind_user_state *state);
@@ -56,6 +59,16 @@ static inline bool unwind_user_has_tables(const struct unwind_user_state *state)
 {
 	return IS_ENABLED(CONFIG_UNWIND_USER_TABLES) &&
 	       (state->available_types & UNWIND_USER_TYPE_TABLES);
+}
+
+/*
+ * Say whether an address is in an object without any table, as the last lookup has found. Its
+ * compiler keeps frame pointers, and clears the first one: Go's does, for example.
+ */
+static inline bool unwind_user_keeps_fp(const struct unwind_user_state *state,
+					unsigned long addr)
+{
+	return state->tables.skipped.keeps_fp && unwind_tables_is_skipped(&state->tables, addr);
 }
 
 /* Say whether an address is known to be in text, without a look at the mappings. */

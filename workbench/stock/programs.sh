@@ -8,6 +8,9 @@
 # Each takes some seconds under software emulation.
 # shellcheck disable=SC2034 # used by scripts that include this
 PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust menhir)
+# These also run much code without tables, whose callers the kernel guesses.
+# shellcheck disable=SC2034
+GUESSED_PROGRAMS=(ffmpeg numpy php emacs go)
 
 # Make a program's input, then profile the program: for scripts that include guest.sh.
 profile() { # NAME [COMMAND-BETWEEN]
@@ -137,5 +140,45 @@ prepare_menhir() {
 run_menhir() { menhir --no-stdlib --no-code-generation --dump grammar.mly && wc -l <grammar.automaton; }
 
 run_throw() { "$STOCK/throw" 2400; }
+
+# Video: x264's and swscale's assembly.
+run_ffmpeg() {
+	ffmpeg -v error -f lavfi -i testsrc2=size=320x180:rate=25 -t 3 -vf scale=480:270 \
+		-c:v libx264 -preset medium -y out.mp4
+	ffmpeg -v error -i out.mp4 -f null -
+}
+
+run_numpy() {
+	python3 -c '
+import numpy
+rng = numpy.random.default_rng(1)
+for _ in range(12):
+	a = rng.random((150, 150))
+	print(numpy.linalg.det(a @ a.T), numpy.sort(rng.random(200000))[5], abs(numpy.fft.fft(a)).max())
+	print(numpy.exp(a).sum(), numpy.sin(a * 9).mean(), numpy.median(a), len(numpy.unique((a * 99).astype(int))))
+'
+}
+
+run_php() {
+	php -r '
+for ($round = 0; $round < 30; $round++) {
+	$words = [];
+	for ($i = 0; $i < 8000; $i++) $words[] = md5((string)($i * 7919 % 65537));
+	sort($words);
+	$count = array_count_values(array_map(fn($word) => substr(preg_replace("/[0-9]+/", "-", $word), 0, 6), $words));
+	uasort($count, fn($a, $b) => $b <=> $a);
+	echo count($count), " ", strlen(json_encode($count)), " ", strlen(serialize($words)), "\n";
+}
+'
+}
+
+run_emacs() {
+	emacs -Q --batch --eval "(progn (require 'org) (require 'cc-mode)
+		(dotimes (_ 3) (with-temp-buffer (dotimes (i 900) (insert (format \"* Head %d\\n- item /one/ %d\\n\" i i)))
+			(org-mode) (font-lock-ensure) (goto-char (point-min)) (org-map-entries (quote org-get-heading)) (message \"%d\" (buffer-size)))))"
+}
+
+# Go has frame pointers, and no tables. Its runtime runs on stacks of its own.
+run_go() { "$STOCK/go" 600; }
 
 run_rust() { "$STOCK/rust" 12; }

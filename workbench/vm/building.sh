@@ -25,7 +25,7 @@ logged_make() { # NAME LOG MAKE-ARGUMENT...
 	build=$!
 	while kill -0 "$build" 2>/dev/null; do
 		sleep 2
-		now=$(grep -oE '^  [A-Z]+( [A-Z])? +[^ /][^ ]*' "$log" | awk '{ print $NF }' |
+		now=$(grep -oE '^  [A-Z]+( \[M\]| [A-Z])? +[^ /[][^ ]*' "$log" | awk '{ print $NF }' |
 			awk -F/ 'END { print $1 "/" $2 }') || true
 		if [ -n "$now" ] && [ "$now" != "$shown" ]; then
 			printf '   %6d  %s\n' "$(wc -l <"$log")" "$now" >&2

@@ -23,6 +23,7 @@ TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_NONE);
 TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_TABLES);
 TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_FP);
 TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_SIGNAL);
+TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_CALL_SITE);
 
 /*
  * A user stack was taken. This is where and how it ended, and how often tables were asked
@@ -72,7 +73,8 @@ TRACE_EVENT(unwind_user_end,
 				   { UNWIND_USER_TYPE_NONE, "registers" },
 				   { UNWIND_USER_TYPE_TABLES, "table" },
 				   { UNWIND_USER_TYPE_FP, "frame-pointer" },
-				   { UNWIND_USER_TYPE_SIGNAL, "signal" }),
+				   { UNWIND_USER_TYPE_SIGNAL, "signal" },
+				   { UNWIND_USER_TYPE_CALL_SITE, "call-site" }),
 		  __entry->guessed, __entry->lookups, __entry->caller_lookups)
 );
 

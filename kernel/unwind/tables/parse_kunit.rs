@@ -26,7 +26,11 @@ mod tests {
                 Target, //
             },
             read_price,
+            AArch64,
+            Amd64,
+            Arch,
             Array,
+            Call,
             Element,
             Error,
             Reader,
@@ -247,6 +251,50 @@ mod tests {
                     assert_eq!(silent, rule.is_outermost() || rule == Rule::signal_frame());
                 }
             }
+        }
+    }
+
+    /// Calls of all lengths, behind bytes that are none; and what is almost one.
+    #[test]
+    fn calls() {
+        let none = [0x90; Call::LEN];
+        let direct = [0x90, 0x90, 0xe8, 0xfb, 0xff, 0xff, 0xff];
+        let indirect: [&[u8]; 9] = [
+            &[0xff, 0xd0],
+            &[0xff, 0x13],
+            &[0xff, 0x14, 0xc7],
+            &[0xff, 0x55, 0x08],
+            &[0xff, 0x54, 0x24, 0x08],
+            &[0xff, 0x15, 1, 2, 3, 4],
+            &[0xff, 0x97, 1, 2, 3, 4],
+            &[0xff, 0x94, 0x24, 1, 2, 3, 4],
+            &[0xff, 0x14, 0xc5, 1, 2, 3, 4],
+        ];
+        // A jump, a push, and calls that are cut off.
+        let others: [&[u8]; 5] = [
+            &[0xff, 0xe0],
+            &[0xff, 0x35, 1, 2, 3, 4],
+            &[0xe8, 1, 2, 3],
+            &[0xff, 0x14],
+            &[0xff, 0x15, 1, 2, 3],
+        ];
+        let end_with = |end: &[u8]| {
+            let mut code = none;
+
+            for (to, from) in code.iter_mut().rev().zip(end.iter().rev()) {
+                *to = *from;
+            }
+            Amd64::call(&code)
+        };
+
+        assert_eq!(Amd64::call(&none), None);
+        assert_eq!(Amd64::call(&direct), Some(Call::Direct(-5)));
+        assert_eq!(AArch64::call(&direct), None);
+        for code in indirect {
+            assert_eq!(end_with(code), Some(Call::Indirect));
+        }
+        for code in others {
+            assert_eq!(end_with(code), None);
         }
     }
 

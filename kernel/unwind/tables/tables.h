@@ -90,6 +90,9 @@ struct unwind_tables_object {
 	const void	*id;
 };
 
+/* How many bytes before a return address tell whether a call ends there. */
+#define UNWIND_TABLES_CALL	7
+
 /* sysctl.c */
 extern unsigned int unwind_tables_level;
 extern unsigned int unwind_tables_max;
@@ -125,6 +128,7 @@ int __unwind_tables_register(struct mm_struct *mm, const struct unwind_table *ta
 int __unwind_tables_unregister(struct mm_struct *mm, const struct unwind_table *table);
 u64 __unwind_tables_find(unsigned long ip, unsigned int reg, struct unwind_tables_walk *walk);
 int __unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame);
+bool unwind_tables_is_call(const u8 *code, unsigned long ra, unsigned long *target);
 
 /* Say whether an address is in the text about which a walk asks no table. */
 static inline bool unwind_tables_is_skipped(const struct unwind_tables_walk *walk,

@@ -47,6 +47,7 @@ use crate::{
     mappings::Mappings,
     parse::{
         Arch,
+        Call,
         Packed,
         Rule, //
     },
@@ -325,6 +326,30 @@ pub unsafe extern "C" fn __unwind_tables_unpack(
     unsafe { frame.cast::<Rule>().write(rule) };
     0
 }
+
+/// Says whether a call instruction ends at address `ra`, behind [`Call::LEN`] bytes of code. If it
+/// leads to an address that it has itself, writes that to `target`, which is left alone otherwise.
+///
+/// # Safety
+///
+/// `code` must be valid for reading, `target` for writing.
+#[export]
+pub unsafe extern "C" fn unwind_tables_is_call(
+    code: *const u8,
+    ra: usize,
+    target: *mut usize,
+) -> bool {
+    // SAFETY: `code` is valid for reading so many bytes.
+    let call = Machine::call(unsafe { &*code.cast() });
+
+    if let Some(Call::Direct(distance)) = call {
+        // SAFETY: `target` is valid for writing.
+        unsafe { target.write(ra.wrapping_add_signed(distance as isize)) };
+    }
+    call.is_some()
+}
+
+static_assert!(Call::LEN == bindings::UNWIND_TABLES_CALL as usize);
 
 /// Makes a registry for an address space that has none. Returns null if there is no memory.
 ///

@@ -71,6 +71,11 @@ impl Absence {
             Self::Elf(absence) => absence.name(),
         }
     }
+
+    /// Says whether the object has no table at all, for this text or another.
+    pub(crate) fn is_of_object(self) -> bool {
+        matches!(self, Self::NoIndex | Self::Elf(elf::Absence::NoTable))
+    }
 }
 
 /// The table of each format.

@@ -23,6 +23,7 @@ use crate::{
         Table, //
     },
     text::{
+        Absence,
         State,
         Text, //
     },
@@ -102,6 +103,7 @@ impl Walk<'_> {
     pub(crate) fn open(&mut self, text: &Text) -> Result<(), Error> {
         if text.is_absent() {
             self.set_skipped(text.start, text.end, Error::NotFound);
+            self.raw.skipped.keeps_fp = text.absence.is_some_and(Absence::is_of_object);
             return Err(Error::NotFound);
         }
         // INVARIANT: It is initialised.
@@ -179,6 +181,7 @@ impl Walk<'_> {
             start,
             size: end.saturating_sub(start),
             error: kernel::error::Error::from(error).to_errno(),
+            keeps_fp: false,
         };
     }
 

@@ -5,6 +5,20 @@
 
 use super::Register;
 
+/// A call instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// It leads so many bytes beyond its end.
+    Direct(i32),
+    /// It leads to where a register or memory says.
+    Indirect,
+}
+
+impl Call {
+    /// How many bytes a call instruction has at most, without prefixes.
+    pub(crate) const LEN: usize = 7;
+}
+
 /// An architecture.
 pub(crate) trait Arch {
     /// DWARF number of the stack pointer.
@@ -32,6 +46,12 @@ pub(crate) trait Arch {
     /// Returns the CFA's distance from the stack pointer at address `pc` of a procedure linkage
     /// table. Returns `None` if these are not the bytes of the expression for that.
     fn linkage_cfa(_: &[u8], _pc: u64) -> Option<i32> {
+        None
+    }
+
+    /// Returns the call instruction that ends behind these bytes. Returns `None` if there is none,
+    /// or calls leave the return address in a register.
+    fn call(_: &[u8; Call::LEN]) -> Option<Call> {
         None
     }
 
@@ -77,6 +97,38 @@ impl Arch for Amd64 {
         let pushed = pc & 15 >= u64::from(literal & 15);
 
         Some(if pushed { 16 } else { 8 })
+    }
+
+    /// "CALL" in AMD's Architecture Programmer's Manual, volume 3: E8 with a distance, or FF /2
+    /// with an operand: a register, or memory by a register, an index and a displacement of 0, 1 or
+    /// 4 bytes. Prefixes stand before, and do not matter. Other bytes may look like one of these.
+    fn call(code: &[u8; Call::LEN]) -> Option<Call> {
+        /// Says whether this is the byte ModRM of FF /2 with `mode`, without the byte SIB.
+        const fn is_plain(modrm: u8, mode: u8) -> bool {
+            modrm & 0xf8 == (mode << 6 | 2 << 3) && (mode == 3 || modrm & 7 != 4)
+        }
+        let [.., a, b, c, d] = *code;
+
+        if let [_, _, 0xe8, ..] = *code {
+            return Some(Call::Direct(i32::from_le_bytes([a, b, c, d])));
+        }
+        let is_indirect = match *code {
+            // In a register, or where one points to. Without a register, there is a displacement.
+            [.., 0xff, modrm] if is_plain(modrm, 3) => true,
+            [.., 0xff, modrm] if is_plain(modrm, 0) && modrm & 7 != 5 => true,
+            // With an index, whose base is a register; or with one byte.
+            [.., 0xff, 0x14, sib] if sib & 7 != 5 => true,
+            [.., 0xff, modrm, _] if is_plain(modrm, 1) => true,
+            [.., 0xff, 0x54, _, _] => true,
+            // With four bytes: from the address behind the call, a register, or an index.
+            [_, 0xff, 0x15, ..] => true,
+            [_, 0xff, modrm, ..] if is_plain(modrm, 2) => true,
+            [0xff, 0x94, ..] => true,
+            [0xff, 0x14, sib, ..] if sib & 7 == 5 => true,
+            _ => false,
+        };
+
+        is_indirect.then_some(Call::Indirect)
     }
 }
 

@@ -31,7 +31,8 @@ pub(crate) mod sframe;
 
 pub(crate) use arch::{
     Amd64,
-    Arch, //
+    Arch,
+    Call, //
 };
 pub(crate) use array::{
     Array,

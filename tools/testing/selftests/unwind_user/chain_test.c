@@ -76,6 +76,32 @@ TEST_F(chain, by_frame_pointer)
 	EXPECT_EQ(0, sample(&scenarios[0], false));
 }
 
+TEST_F(chain, by_its_call_in_a_function_without_a_frame)
+{
+	static const struct scenario leaf = { chain_leaf, 0, { frameless_ip, chain_leaf_return } };
+
+	EXPECT_EQ(0, sample(&leaf, false));
+}
+
+/* The stack goes on in another mapping, and at a lower address of the same one. */
+TEST_F(chain, by_frame_pointer_from_another_stack)
+{
+	static const struct scenario scenarios[] = {
+		{ chain_switch, 0, { leaf_ip, frame_inner_return, switch_return } },
+		{ chain_switch_twice, 0,
+		  { leaf_ip, frame_inner_return, switch_return, switch_twice_return } },
+	};
+	const size_t size = 0x10000;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, memory);
+	switch_to[0] = (unsigned long)memory + size;
+	switch_to[1] = (unsigned long)memory + size / 2;
+	EXPECT_EQ(0, sample(&scenarios[0], false));
+	EXPECT_EQ(0, sample(&scenarios[1], false));
+	EXPECT_EQ(0, munmap(memory, size));
+}
+
 #endif
 
 TEST_F(chain, of_120_frames)
@@ -372,6 +398,32 @@ FIXTURE_VARIANT_ADD(undescribed, assembly)
 {
 	{ { chain_undescribed, 0, { leaf_ip, undescribed_return, chain_undescribed_return },
 	    .guessed = true } }
+};
+
+FIXTURE_VARIANT_ADD(undescribed, called_through_a_register)
+{
+	{ { asm_alone, 0, { asm_alone_ip }, .guessed = true } }
+};
+
+FIXTURE_VARIANT_ADD(undescribed, below_stale_return_addresses)
+{
+	{ { chain_asm_stale, 0, { asm_stale_ip, chain_asm_stale_return }, .guessed = true } }
+};
+
+FIXTURE_VARIANT_ADD(undescribed, assembly_below_assembly)
+{
+	{ { chain_asm_called, 0, { asm_called_ip, asm_caller_return, chain_asm_called_return },
+	    .guessed = true } }
+};
+
+FIXTURE_VARIANT_ADD(undescribed, frame_pointer_behind_a_call)
+{
+	{ { chain_asm_behind, 0, { asm_behind_ip, chain_asm_behind_return }, .guessed = true } }
+};
+
+FIXTURE_VARIANT_ADD(undescribed, too_far_up)
+{
+	{ { chain_asm_far, 0, { asm_far_ip }, true, PERF_CALLCHAIN_END_NO_INFO } }
 };
 
 FIXTURE_VARIANT_ADD(described, signal)

@@ -274,6 +274,10 @@ static bool compare(const void *const stacks[][5], int times)
 		for (int j = 0; j < 5 && ips[j] && ips[j] != EMPTY; j++)
 			expect(&expected, ips[j]);
 		expect(&expected, chain_call_return);
+		/* On top, chain_call() itself is followed by its call. */
+		if (BY_FRAME_POINTER && expected.nr == 1 && samples[i].chain.nr &&
+		    samples[i].chain.ips[0] == (unsigned long)chain_call_return)
+			continue;
 		if (!same_frames(&samples[i].chain, 0, &expected) ||
 		    !is_at_end(&samples[i].chain)) {
 			print_difference(&samples[i].chain, 0, &expected);

@@ -6,6 +6,7 @@
 //! and `PROPTEST_RNG_SEED` makes each run the same.
 
 mod arrays;
+mod calls;
 mod corrupted;
 mod eh_frame;
 mod elf;

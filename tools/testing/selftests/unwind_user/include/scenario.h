@@ -53,10 +53,7 @@ void expect(struct chain *chain, const void *ip);
 bool same_frames(const struct chain *chain, unsigned int from, const struct chain *expected);
 void print_difference(const struct chain *chain, unsigned int from, const struct chain *expected);
 
-/*
- * Whether a stack ends as those of chain_call() do. By frame pointer alone the kernel does
- * not take that for the end: there, 0 is a number like any other.
- */
+/* Whether a stack ends as those of chain_call() do. By frame pointer this is a guess. */
 bool is_at_end(const struct chain *chain);
 
 /* Whether it is complete, from the program's start, and all but the first is behind a call. */

@@ -25,13 +25,10 @@ bool same_frames(const struct chain *chain, unsigned int from, const struct chai
 	       !memcmp(chain->ips + from, expected->ips, expected->nr * sizeof(expected->ips[0]));
 }
 
-#define MARKED_END \
-	(BY_FRAME_POINTER ? PERF_CALLCHAIN_END_NO_INFO : PERF_CALLCHAIN_END_COMPLETE)
-
 bool is_at_end(const struct chain *chain)
 {
 	/* No frame pointer has been followed for the first frame. */
-	return chain->end == MARKED_END && chain->guessed == (BY_FRAME_POINTER && chain->nr > 1);
+	return chain->end == PERF_CALLCHAIN_END_COMPLETE && chain->guessed == (BY_FRAME_POINTER && chain->nr > 1);
 }
 
 /* A call, and one through a register or memory. */
@@ -79,7 +76,7 @@ int sample(const struct scenario *scenario, bool quiet)
 			print_difference(&chain, 0, &expected);
 		return OTHER_STACK;
 	}
-	if (chain.end != (scenario->end ?: MARKED_END) ||
+	if (chain.end != (scenario->end ?: PERF_CALLCHAIN_END_COMPLETE) ||
 	    chain.guessed != (scenario->guessed || BY_FRAME_POINTER)) {
 		if (!quiet)
 			ksft_print_msg("end %u, guessed %d\n", chain.end, chain.guessed);

@@ -259,6 +259,44 @@ label chain_frames_return
 	ret
 end chain_frames
 
+/* As Go's runtime does: on another stack, with the frame pointer of this one. */
+begin chain_switch
+	push_frame
+	movq	switch_to(%rip), %rsp
+	call	frame_inner
+label switch_return
+	movq	%rbp, %rsp
+	pop_frame
+	ret
+end chain_switch
+
+/* Of three stacks. */
+begin chain_switch_twice
+	push_frame
+	movq	switch_to + 8(%rip), %rsp
+	call	chain_switch
+label switch_twice_return
+	movq	%rbp, %rsp
+	pop_frame
+	ret
+end chain_switch_twice
+
+/* A function that has no frame calls nobody. */
+begin frameless
+	movl	$__NR_getppid, %eax
+	syscall
+label frameless_ip
+	ret
+end frameless
+
+begin chain_leaf
+	push_frame
+	call	frameless
+label chain_leaf_return
+	pop_frame
+	ret
+end chain_leaf
+
 begin chain_deep
 	push_frame
 	decl	%edi
@@ -283,6 +321,10 @@ label vdso_clock_gettime
 	.quad	0
 label vdso_clock
 	.quad	0
+#ifndef SFRAME
+label switch_to
+	.quad	0, 0
+#endif
 chain_noreturn_resume:
 	.quad	0
 

@@ -52,7 +52,14 @@ extern const char fp_inner_return[], chain_fp_return[];
 extern const char never_returns_ip[], noreturn_inner_return[], chain_noreturn_return[];
 #else
 void chain_frames(int depth);
+void chain_switch(int depth);
+void chain_switch_twice(int depth);
+void chain_leaf(int depth);
 extern const char frame_inner_return[], chain_frames_return[];
+extern const char frameless_ip[], switch_return[], switch_twice_return[];
+extern const char chain_leaf_return[];
+/* What chain_switch() sets the stack pointer to, and chain_switch_twice() before. */
+extern unsigned long switch_to[2];
 #endif
 
 #endif /* CHAIN_H */

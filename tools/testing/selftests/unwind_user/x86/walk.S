@@ -88,6 +88,156 @@ label chain_undescribed_return
 	ret
 end chain_undescribed
 
+/* --- Assembly that nobody has described, without a frame pointer --- */
+
+/* From a label on, a function without a table. */
+.macro begin_bare name
+	.globl	\name
+	.type	\name, @function
+\name:
+.endm
+
+.macro end_bare name
+	.size	\name, . - \name
+.endm
+
+/* Called through a register, and nothing but its return address is on the stack. */
+begin_bare asm_alone
+	movl	$__NR_getppid, %eax
+	syscall
+label asm_alone_ip
+	ret
+end_bare asm_alone
+
+/*
+ * Its words on the stack look like return addresses: behind calls, but not where compilers put
+ * them; or there, but not behind a call; or behind a call and there, but in no table's function.
+ */
+begin_bare asm_stale
+	pushq	%rbp
+	subq	$0x50, %rsp
+	movq	$-1, %rbp
+	leaq	chain_asm_stale_return(%rip), %rax
+	movq	%rax, 0x00(%rsp)
+	movq	%rax, 0x20(%rsp)
+	leaq	chain_tail(%rip), %rax
+	movq	%rax, 0x08(%rsp)
+	leaq	stale_data(%rip), %rax
+	movq	%rax, 0x10(%rsp)
+	movq	%rax, 0x18(%rsp)
+	leaq	asm_other_return(%rip), %rax
+	movq	%rax, 0x28(%rsp)
+	movq	$1, 0x30(%rsp)
+	movq	%rsp, 0x38(%rsp)
+	movq	$-1, 0x40(%rsp)
+	movq	$0, 0x48(%rsp)
+	movl	$__NR_getppid, %eax
+	syscall
+label asm_stale_ip
+	addq	$0x50, %rsp
+	popq	%rbp
+	ret
+end_bare asm_stale
+
+begin chain_asm_stale
+	push_reg %rbx
+	call	asm_stale
+label chain_asm_stale_return
+	pop_reg	%rbx
+	ret
+end chain_asm_stale
+
+/* Is never called: the call leads behind asm_stale. */
+begin_bare asm_other
+	call	asm_called
+asm_other_return:
+	ret
+end_bare asm_other
+
+/* Assembly calls assembly, with a stack that no compiler makes. The caller keeps a frame. */
+begin_bare asm_caller
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$0x8, %rsp
+	call	asm_called
+label asm_caller_return
+	leave
+	ret
+end_bare asm_caller
+
+begin_bare asm_called
+	pushq	%rbx
+	subq	$0x10, %rsp
+	leaq	chain_tail_return(%rip), %rax
+	movq	%rax, 0x00(%rsp)
+	movq	%rax, 0x08(%rsp)
+	movl	$__NR_getppid, %eax
+	syscall
+label asm_called_ip
+	addq	$0x10, %rsp
+	popq	%rbx
+	ret
+end_bare asm_called
+
+begin chain_asm_called
+	push_reg %rbx
+	call	asm_caller
+label chain_asm_called_return
+	pop_reg	%rbx
+	ret
+end chain_asm_called
+
+/* A frame pointer that is one, above more words than are looked at. */
+begin_bare asm_behind
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$0x200, %rsp
+	leaq	chain_tail_return(%rip), %rax
+	movq	%rax, 0x08(%rsp)
+	movl	$__NR_getppid, %eax
+	syscall
+label asm_behind_ip
+	leave
+	ret
+end_bare asm_behind
+
+begin chain_asm_behind
+	push_reg %rbx
+	call	asm_behind
+label chain_asm_behind_return
+	pop_reg	%rbx
+	ret
+end chain_asm_behind
+
+/* The return address is the first word that is not looked at, and rbp leads nowhere. */
+begin_bare asm_far
+	pushq	%rbp
+	subq	$0xf8, %rsp
+	movq	%rsp, %rdi
+	movl	$0xf8 / 8, %ecx
+	xorl	%eax, %eax
+	rep stosq
+	movq	$0x1238, %rbp
+	movl	$__NR_getppid, %eax
+	syscall
+label asm_far_ip
+	addq	$0xf8, %rsp
+	popq	%rbp
+	ret
+end_bare asm_far
+
+begin chain_asm_far
+	push_reg %rbx
+	call	asm_far
+	pop_reg	%rbx
+	ret
+end chain_asm_far
+
+	.data
+stale_data:
+	.quad	0
+	.text
+
 /* --- Signals --- */
 
 /*

@@ -15,6 +15,18 @@ void chain_undescribed(int depth);
 extern const char chain_aligned_return[];
 extern const char chain_tail_return[], undescribed_return[], chain_undescribed_return[];
 
+/* Topmost functions without a table; those of other stacks have the name of their chain. */
+void asm_alone(int depth);
+void chain_asm_stale(int depth);
+void chain_asm_called(int depth);
+void chain_asm_behind(int depth);
+void chain_asm_far(int depth);
+extern const char asm_alone_ip[];
+extern const char asm_stale_ip[], chain_asm_stale_return[];
+extern const char asm_called_ip[], asm_caller_return[], chain_asm_called_return[];
+extern const char asm_behind_ip[], chain_asm_behind_return[];
+extern const char asm_far_ip[];
+
 void handler(int number);
 extern unsigned long nest;
 extern const char restorer[], restorer_short[], restorer_marked[];
