@@ -127,7 +127,8 @@ static unsigned long find_cfa(struct unwind_user_state *state, struct callee *ca
 
 /**
  * unwind_user_next_call_site - Go to the caller of code that no table covers
- * @state: The walk, in its topmost frame, or in one that a signal interrupted
+ * @state: The walk, in its topmost frame, in one that a signal interrupted, or in one that was
+ *	   found like this
  *
  * The frame pointer comes first if a call proves it. Code of an object without any table is by
  * a compiler that keeps frame pointers, so only a call that leads near the code is better than
@@ -147,7 +148,7 @@ int unwind_user_next_call_site(struct unwind_user_state *state)
 	struct callee callee = { .ip = state->ip, .only_near = keeps_fp };
 	unsigned long cfa;
 
-	if (!ARCH_UNWIND_USER_CFA_ALIGN ||
+	if (!ARCH_UNWIND_USER_CFA_ALIGN || !state->call_sites ||
 	    (unwind_tables_is_skipped(&state->tables, state->ip) && !keeps_fp) ||
 	    !unwind_user_find_text(state, state->ip))
 		return -EAGAIN;
@@ -157,6 +158,7 @@ int unwind_user_next_call_site(struct unwind_user_state *state)
 		return -ENOENT;
 	}
 
+	state->call_sites--;
 	callee.start = state->text_start;
 	callee.end = state->text_end;
 	/* An object without a table has no other callers than its own. */

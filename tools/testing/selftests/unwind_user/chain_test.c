@@ -416,6 +416,12 @@ FIXTURE_VARIANT_ADD(undescribed, assembly_below_assembly)
 	    .guessed = true } }
 };
 
+FIXTURE_VARIANT_ADD(undescribed, assembly_below_assembly_without_a_frame)
+{
+	{ { chain_asm_bare_called, 0, { asm_called_ip, asm_bare_caller_return,
+	    chain_asm_bare_called_return }, .guessed = true } }
+};
+
 FIXTURE_VARIANT_ADD(undescribed, frame_pointer_behind_a_call)
 {
 	{ { chain_asm_behind, 0, { asm_behind_ip, chain_asm_behind_return }, .guessed = true } }

@@ -154,7 +154,7 @@ asm_other_return:
 	ret
 end_bare asm_other
 
-/* Assembly calls assembly, with a stack that no compiler makes. The caller keeps a frame. */
+/* Assembly calls assembly, with a stack that no compiler makes. The caller keeps a frame, */
 begin_bare asm_caller
 	pushq	%rbp
 	movq	%rsp, %rbp
@@ -165,12 +165,24 @@ label asm_caller_return
 	ret
 end_bare asm_caller
 
+/* or none. */
+begin_bare asm_bare_caller
+	pushq	%rbp
+	subq	$0x28, %rsp
+	movq	$0x1238, %rbp
+	call	asm_called
+label asm_bare_caller_return
+	addq	$0x28, %rsp
+	popq	%rbp
+	ret
+end_bare asm_bare_caller
+
 begin_bare asm_called
 	pushq	%rbx
 	subq	$0x10, %rsp
 	leaq	chain_tail_return(%rip), %rax
-	movq	%rax, 0x00(%rsp)
 	movq	%rax, 0x08(%rsp)
+	movq	$0, 0x00(%rsp)
 	movl	$__NR_getppid, %eax
 	syscall
 label asm_called_ip
@@ -186,6 +198,14 @@ label chain_asm_called_return
 	pop_reg	%rbx
 	ret
 end chain_asm_called
+
+begin chain_asm_bare_called
+	push_reg %rbx
+	call	asm_bare_caller
+label chain_asm_bare_called_return
+	pop_reg	%rbx
+	ret
+end chain_asm_bare_called
 
 /* A frame pointer that is one, above more words than are looked at. */
 begin_bare asm_behind

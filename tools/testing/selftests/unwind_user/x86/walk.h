@@ -19,11 +19,13 @@ extern const char chain_tail_return[], undescribed_return[], chain_undescribed_r
 void asm_alone(int depth);
 void chain_asm_stale(int depth);
 void chain_asm_called(int depth);
+void chain_asm_bare_called(int depth);
 void chain_asm_behind(int depth);
 void chain_asm_far(int depth);
 extern const char asm_alone_ip[];
 extern const char asm_stale_ip[], chain_asm_stale_return[];
 extern const char asm_called_ip[], asm_caller_return[], chain_asm_called_return[];
+extern const char asm_bare_caller_return[], chain_asm_bare_called_return[];
 extern const char asm_behind_ip[], chain_asm_behind_return[];
 extern const char asm_far_ip[];
 
