@@ -19,6 +19,7 @@ mod parse;
 mod vectors;
 
 pub mod answer;
+pub mod call;
 mod check;
 pub mod fuzz;
 mod listing;
