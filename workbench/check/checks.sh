@@ -444,6 +444,9 @@ part_long() {
 	long "parser beside other readers, both machines" long_readers workbench
 	long "all files of a system" long_files workbench
 	long "Debian package" check "unwind-tables: Debian package" enter "$WORKBENCH/package/build" workbench/package
+	long "packages for a real machine" long_packages workbench/package
+	long "guessed callers" check "guessed callers beside the real ones" "$WORKBENCH/callsite/run" \
+		workbench/callsite workbench/parser
 	long "fuzzing ${FUZZ_SECONDS:=180} s" check "fuzzing" "$WORKBENCH/fuzz/run" "$FUZZ_SECONDS" workbench
 	long "every commit" check "every commit compiles what it touches" inside every_commit_compiles workbench/series workbench/tree
 	long "every topic" check "the end of every topic builds" inside every_topic_builds workbench/series workbench/tree
@@ -456,6 +459,11 @@ part_long() {
 	long "stock programs" stock workbench/stock workbench/walks
 	long "stock programs and gdb" stock_gdb 300 workbench/stock workbench/walks
 	long "libraries" libraries 550 workbench
+}
+
+long_packages() {
+	check "packages of the kernel and of perf" "$WORKBENCH/package/deb" || return
+	check "packages in a disk image" "$WORKBENCH/package/try_deb"
 }
 
 # `long NAME FUNCTION [ARGUMENT...] [PATH...]`: a part that depends on the kernel, on what

@@ -12,7 +12,7 @@ mod process;
 
 use std::collections::BTreeMap;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Parser;
@@ -38,6 +38,9 @@ struct Arguments {
     /// After how many instructions to give up on the truth
     #[arg(long, default_value_t = 200_000)]
     steps: u32,
+    /// After how many seconds to stop with fewer samples
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
     /// Microseconds between two stops
     #[arg(long, default_value_t = 700)]
     interval: u64,
@@ -159,10 +162,7 @@ impl Callee<'_> {
 
 /// Whether the instruction at an address is a return.
 fn is_return(process: &Process, ip: u64) -> bool {
-    matches!(
-        process.read(ip, 2)[..],
-        [0xc3 | 0xc2, ..] | [0xf2 | 0xf3, 0xc3]
-    )
+    matches!(process.read(ip, 2)[..], [0xc3 | 0xc2, ..] | [0xf2 | 0xf3, 0xc3])
 }
 
 /// Finds the place of the return address that is used.
@@ -218,17 +218,16 @@ fn sample(
     };
     let guess = callee.find();
     let truth = truth(process, thread, sp, steps)?;
-    if std::env::var_os("CS_DEBUG").is_some() && truth.is_some() && guess.is_some() && guess != truth {
-        let (g, t) = (guess.unwrap_or(0), truth.unwrap_or(0));
+    if let (Some(guess), Some(truth)) = (guess, truth)
+        && guess != truth
+    {
+        let offset = ip - text.start + text.offset;
+        let words = |slot: u64| (slot.wrapping_sub(sp) as i64) / 8;
         eprintln!(
-            "{} ip {:x} fp {} guess {} {:x} truth {} {:x}",
+            "wrong: {} at byte {offset:#x}: word {} instead of {}",
             text.path,
-            ip - text.start + text.offset,
-            (registers.rbp as i64 - sp as i64) / 8,
-            (g - sp) / 8,
-            process.word(g).unwrap_or(0),
-            (t.wrapping_sub(sp)) as i64 / 8,
-            process.word(t).unwrap_or(0)
+            words(guess),
+            words(truth)
         );
     }
 
@@ -241,8 +240,10 @@ fn main() -> Result<()> {
     let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
     let mut left = arguments.samples;
     let mut turn = 0;
+    let start = Instant::now();
 
-    while left > 0 && !process.threads().is_empty() {
+    while left > 0 && start.elapsed().as_secs() < arguments.seconds && !process.threads().is_empty()
+    {
         sleep(Duration::from_micros(arguments.interval));
         process.handle_all()?;
         let threads = process.threads();

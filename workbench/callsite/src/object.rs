@@ -45,19 +45,15 @@ impl Object {
 
     /// Whether a function is about the byte of the file at `offset`.
     pub fn covers(&self, offset: u64) -> bool {
-        let Some((start, _, address)) = self
-            .segments
-            .iter()
-            .find(|(start, len, _)| offset.wrapping_sub(*start) < *len)
+        let Some((start, _, address)) =
+            self.segments.iter().find(|(start, len, _)| offset.wrapping_sub(*start) < *len)
         else {
             return false;
         };
         let at = offset - start + address;
         let first = self.functions.partition_point(|(start, _)| *start <= at);
 
-        first
-            .checked_sub(1)
-            .is_some_and(|last| at < self.functions[last].1)
+        first.checked_sub(1).is_some_and(|last| at < self.functions[last].1)
     }
 
     /// Whether there is a function at all.

@@ -55,13 +55,8 @@ impl Process {
             .with_context(|| format!("cannot execute {program}"))?;
         let pid = Pid::from_raw(child.id() as i32);
 
-        ptrace::seize(pid, Options::PTRACE_O_TRACECLONE)?;
-        Ok(Self {
-            child,
-            threads: vec![pid],
-            mappings: Vec::new(),
-            objects: HashMap::new(),
-        })
+        ptrace::seize(pid, Options::PTRACE_O_TRACECLONE | Options::PTRACE_O_EXITKILL)?;
+        Ok(Self { child, threads: vec![pid], mappings: Vec::new(), objects: HashMap::new() })
     }
 
     pub fn threads(&self) -> &[Pid] {
@@ -150,10 +145,7 @@ impl Process {
     /// Reads memory; fewer bytes than wanted if no more can be read.
     pub fn read(&self, address: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
-        let remote = RemoteIoVec {
-            base: address as usize,
-            len,
-        };
+        let remote = RemoteIoVec { base: address as usize, len };
         let pid = Pid::from_raw(self.child.id() as i32);
         let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut bytes)], &[remote]);
 
@@ -169,11 +161,8 @@ impl Process {
     pub fn look(&mut self) {
         let maps = format!("/proc/{}/maps", self.child.id());
 
-        self.mappings = std::fs::read_to_string(maps)
-            .unwrap_or_default()
-            .lines()
-            .filter_map(parse)
-            .collect();
+        self.mappings =
+            std::fs::read_to_string(maps).unwrap_or_default().lines().filter_map(parse).collect();
     }
 
     pub fn mapping(&self, address: u64) -> Option<&Mapping> {

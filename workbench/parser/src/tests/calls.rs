@@ -23,9 +23,7 @@ fn decode(code: &[u8; Call::LEN], len: usize) -> Option<Instruction> {
 
 /// Checks that the kernel finds a call where a suffix of the bytes is one, and only there.
 fn check(code: [u8; Call::LEN]) -> bool {
-    let calls: Vec<_> = (2..=Call::LEN)
-        .filter_map(|len| decode(&code, len))
-        .collect();
+    let calls: Vec<_> = (2..=Call::LEN).filter_map(|len| decode(&code, len)).collect();
     let found = Amd64::call(&code);
 
     assert_eq!(found.is_some(), !calls.is_empty(), "{code:02x?}");

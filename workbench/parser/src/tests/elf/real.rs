@@ -21,14 +21,8 @@ use super::{ENOUGH, Error, find};
 use crate::memory::Memory;
 use crate::parse::elf::{Absence, Object, Segment, Target};
 
-const DIRECTORIES: [&str; 6] = [
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/libexec",
-    "/usr/aarch64-linux-gnu",
-];
+const DIRECTORIES: [&str; 6] =
+    ["/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/aarch64-linux-gnu"];
 
 const PAGE: u64 = 4096;
 
