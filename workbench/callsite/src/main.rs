@@ -106,7 +106,7 @@ impl Callee<'_> {
     }
 
     fn is_caller(&mut self, cfa: u64, ra: u64, found: Found) -> bool {
-        let (aligned, near) = (cfa % ALIGN == 0, self.is_near(found));
+        let (aligned, near) = (cfa.is_multiple_of(ALIGN), self.is_near(found));
 
         if self.only_near || aligned == near {
             return near;
@@ -128,15 +128,15 @@ impl Callee<'_> {
     fn find_return_address(&mut self, count: u64) -> Option<u64> {
         let sp = self.sp;
 
-        if sp % 8 != 0 {
+        if !sp.is_multiple_of(8) {
             return None;
         }
         for slot in (sp..sp + count * 8).step_by(8) {
             let ra = self.word(slot)?;
-            if let Some(found) = self.call(ra) {
-                if self.is_caller(slot + 8, ra, found) {
-                    return Some(slot);
-                }
+            if let Some(found) = self.call(ra)
+                && self.is_caller(slot + 8, ra, found)
+            {
+                return Some(slot);
             }
         }
         None
@@ -179,13 +179,15 @@ fn truth(process: &mut Process, thread: Pid, sp: u64, steps: u32) -> Result<Opti
     Ok(None)
 }
 
-/// Looks at a stopped thread. Returns the file that it is in, if no table covers its code, and the
-/// guess and the truth.
-fn sample(
-    process: &mut Process,
-    thread: Pid,
-    steps: u32,
-) -> Result<Option<(String, Option<u64>, Option<u64>)>> {
+/// A place in code without a table: its file, and where on the stack its return address is.
+struct Sample {
+    path: String,
+    guess: Option<u64>,
+    truth: Option<u64>,
+}
+
+/// Looks at a stopped thread, if it is in code that no table covers.
+fn sample(process: &mut Process, thread: Pid, steps: u32) -> Result<Option<Sample>> {
     let registers = ptrace::getregs(thread)?;
     let (ip, sp) = (registers.rip, registers.rsp);
 
@@ -231,7 +233,7 @@ fn sample(
         );
     }
 
-    Ok(Some((text.path, guess, truth)))
+    Ok(Some(Sample { path: text.path, guess, truth }))
 }
 
 fn main() -> Result<()> {
@@ -254,9 +256,9 @@ fn main() -> Result<()> {
         if !process.stop(thread)? {
             continue;
         }
-        if let Some((path, guess, truth)) = sample(&mut process, thread, arguments.steps)? {
-            let counts = counts.entry(path).or_default();
-            let count = match (guess, truth) {
+        if let Some(sample) = sample(&mut process, thread, arguments.steps)? {
+            let counts = counts.entry(sample.path).or_default();
+            let count = match (sample.guess, sample.truth) {
                 (_, None) => &mut counts.unknown,
                 (None, _) => &mut counts.none,
                 (guess, truth) if guess == truth => &mut counts.right,
