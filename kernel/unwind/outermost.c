@@ -30,6 +30,7 @@ bool unwind_user_is_outermost(struct unwind_user_state *state)
 	/* The program's arguments are there, and the main thread's frames below. */
 	long above = state->sp - current->mm->start_stack;
 	unsigned long word;
+	bool has_pair;
 
 	/* There is no room for a return address in between. */
 	if (above >= (state->topmost ? 0 : 1 - (long)state->ws) && above < 2 * (long)state->ws) {
@@ -44,9 +45,10 @@ bool unwind_user_is_outermost(struct unwind_user_state *state)
 	 * rules have led here, and kept track of the frame pointer: whoever starts
 	 * a thread clears it. So does Go, where a goroutine begins.
 	 */
-	if (state->guessed && !unwind_user_keeps_fp(state, state->ip - !state->exact) && !(above == -2 * (long)state->ws &&
-				!unwind_user_read(state, state->sp, &word) &&
-				word == state->sp + state->ws))
+	has_pair = above == -2 * (long)state->ws && !unwind_user_read(state, state->sp, &word) &&
+		   word == state->sp + state->ws;
+	if (state->guessed && !has_pair &&
+	    !unwind_user_keeps_fp(state, state->ip - !state->exact))
 		return false;
 	state->guessed = true;
 	return true;

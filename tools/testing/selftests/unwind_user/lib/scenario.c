@@ -28,7 +28,8 @@ bool same_frames(const struct chain *chain, unsigned int from, const struct chai
 bool is_at_end(const struct chain *chain)
 {
 	/* No frame pointer has been followed for the first frame. */
-	return chain->end == PERF_CALLCHAIN_END_COMPLETE && chain->guessed == (BY_FRAME_POINTER && chain->nr > 1);
+	return chain->end == PERF_CALLCHAIN_END_COMPLETE &&
+	       chain->guessed == (BY_FRAME_POINTER && chain->nr > 1);
 }
 
 /* A call, and one through a register or memory. */
