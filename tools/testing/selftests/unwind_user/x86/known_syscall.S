@@ -2,8 +2,9 @@
 /*
  * long known_syscall(long number, long a, long b, long c)
  *
- * A system call with a stack of three frames, linked by frame pointers: the
- * caller is not seen.
+ * A system call with a stack of three frames, linked by frame pointers. The
+ * caller is not seen: the outer frame has no frame pointer, and its table, if it
+ * is used, no return address.
  */
 #include <asm/unistd.h>
 
@@ -11,6 +12,8 @@
 	.type	known_syscall, @function
 	.globl	known_syscall
 known_syscall:
+	.cfi_startproc
+	.cfi_undefined %rip
 	pushq	%rbp
 	xorl	%ebp, %ebp
 	call	1f
@@ -18,6 +21,7 @@ known_syscall:
 known_outer_return:
 	popq	%rbp
 	ret
+	.cfi_endproc
 1:	pushq	%rbp
 	movq	%rsp, %rbp
 	call	2f
