@@ -72,9 +72,10 @@ impl Absence {
         }
     }
 
-    /// Says whether the object has no table at all, for this text or another.
+    /// Says whether the object has no table at all, for this text or another. One without an index
+    /// was compiled like others that have tables.
     pub(crate) fn is_of_object(self) -> bool {
-        matches!(self, Self::NoIndex | Self::Elf(elf::Absence::NoTable))
+        matches!(self, Self::Elf(elf::Absence::NoTable))
     }
 }
 
