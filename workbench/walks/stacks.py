@@ -282,7 +282,8 @@ def dwarf_pairs(program, recorded):
             alone += 1
         elif changed(program, ours, theirs):
             later += 1
-        elif whole is None or GUESSED & set(program.functions(whole)[:2]):
+        # In clone(), dwarf takes the parent for the child, whose stack would end there.
+        elif whole is None or len(whole) == 1 or GUESSED & set(program.functions(whole)[:2]):
             lost += 1
         else:
             pairs.append((ours.chain, program.after_calls(whole)))
