@@ -283,7 +283,7 @@ def dwarf_pairs(program, recorded):
         elif changed(program, ours, theirs):
             later += 1
         # In clone(), dwarf takes the parent for the child, whose stack would end there.
-        elif whole is None or len(whole) == 1 or GUESSED & set(program.functions(whole)[:2]):
+        elif whole is None or program.functions(whole) == ["__clone"] or GUESSED & set(program.functions(whole)[:2]):
             lost += 1
         else:
             pairs.append((ours.chain, program.after_calls(whole)))
