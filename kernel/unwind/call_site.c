@@ -6,6 +6,7 @@
  * takes the first that passes. It is a guess, and marked as one.
  */
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/unwind_user.h>
 #include <linux/uprobes.h>
@@ -58,7 +59,8 @@ static bool is_call_site(struct unwind_user_state *state, unsigned long ra,
 	u8 code[UNWIND_TABLES_CALL];
 
 	*target = 0;
-	return is_in_text(state, ra) && ra - state->text_start >= sizeof(code) &&
+	return is_in_text(state, ra) && state->text_readable &&
+	       ra - state->text_start >= sizeof(code) &&
 	       !unwind_user_copy(state, code, ra - sizeof(code), sizeof(code)) &&
 	       unwind_tables_is_call(code, ra, target);
 }
@@ -152,7 +154,9 @@ int unwind_user_next_call_site(struct unwind_user_state *state)
 	    (unwind_tables_is_skipped(&state->tables, state->ip) && !keeps_fp) ||
 	    !unwind_user_find_text(state, state->ip))
 		return -EAGAIN;
-	if (state->topmost && arch_unwind_user_is_new_thread(state->regs)) {
+	/* The child of a fork is a leader, and has its parent's callers. */
+	if (state->topmost && !thread_group_leader(current) &&
+	    arch_unwind_user_is_new_thread(state->regs)) {
 		state->guessed = true;
 		state->end = UNWIND_USER_END_COMPLETE;
 		return -ENOENT;

@@ -144,10 +144,15 @@ static bool unwind_user_use_text(struct unwind_user_state *state,
 		return false;
 	state->text_start = vma->vm_start;
 	state->text_end = vma->vm_end;
+	state->text_readable = (vma->vm_flags & VM_READ) &&
+			       !(vma->vm_flags & (VM_UFFD_MISSING | VM_UFFD_MINOR));
 	return true;
 }
 
-/* Say whether an address is in text. If it is, the state has the bounds of the mapping. */
+/*
+ * Say whether an address is in text. If it is, the state has the bounds of the mapping, and
+ * whether a guess may read the code: no task has to provide it by userfaultfd.
+ */
 noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
 {
 	return (addr >= state->text_start && addr < state->text_end) ||

@@ -362,6 +362,90 @@ TEST_F(moment, event_of_a_cpu)
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }
 
+/* --- clone --- */
+
+/* Its child has the same stack, which is of code without a table. */
+static void clone_process(void)
+{
+	long pid;
+
+	child_ready();
+	pid = known_syscall(__NR_clone, SIGCHLD, 0, 0);
+	_exit(pid && waitpid(pid, NULL, 0) != pid);
+}
+
+/* Its child has a stack of its own, and returns to what ends the process. */
+static void clone_thread(void)
+{
+	const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+	static unsigned long stack[64];
+
+	/* A saved frame pointer, and a return address. */
+	stack[63] = (unsigned long)thread_end;
+	child_ready();
+	if (known_syscall(__NR_clone, flags, &stack[62], 0) < 0)
+		_exit(1);
+	/* The thread ends the process. */
+	pause();
+	_exit(1);
+}
+
+/* Start a child that is sampled, as are its children. */
+static bool start_on_one_cpu(FIXTURE_DATA(moment) *self, const char *event, void (*run)(void))
+{
+	cpu_set_t cpus;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	return !sched_setaffinity(0, sizeof(cpus), &cpus) &&
+	       !event_open(&self->one, event, 0, cpu) && start(self, run) && child_go();
+}
+
+/* Count the parent's stacks, and its child's stacks of so many frames. */
+static void stacks_in_clone(FIXTURE_DATA(moment) *self, unsigned int frames, int *parents,
+			    int *children)
+{
+	struct record all[MAX_RECORDS];
+	int n = records(&self->one, all, MAX_RECORDS);
+
+	*parents = *children = 0;
+	for (int i = 0; i < n; i++) {
+		/* fork() has started the parent. */
+		if (all[i].type != PERF_RECORD_CALLCHAIN_DEFERRED ||
+		    all[i].ip != (unsigned long)known_ip)
+			continue;
+		if (all[i].tid == self->tid)
+			*parents += all[i].right;
+		else
+			*children += all[i].frames == frames;
+	}
+}
+
+TEST_F(moment, child_in_clone)
+{
+	int parents, children;
+
+	ASSERT_TRUE(start_on_one_cpu(self, "syscalls/sys_exit_clone", clone_process));
+	EXPECT_EQ(0, end(self));
+	stacks_in_clone(self, 3, &parents, &children);
+	EXPECT_EQ(1, parents);
+	EXPECT_EQ(1, children);
+}
+
+TEST_F(moment, thread_in_clone)
+{
+	int parents, children;
+
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	ASSERT_TRUE(start_on_one_cpu(self, "syscalls/sys_exit_clone", clone_thread));
+	EXPECT_EQ(0, end(self));
+	stacks_in_clone(self, 1, &parents, &children);
+	EXPECT_EQ(1, parents);
+	EXPECT_EQ(1, children);
+}
+
 /* --- exit --- */
 
 static void exit_group_ready(void)
@@ -526,15 +610,7 @@ TEST_F(moment, exit_does_not_wait)
 /* An event that the child has inherited. */
 TEST_F(moment, exit_of_a_child)
 {
-	cpu_set_t cpus;
-	int cpu = sched_getcpu();
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpus), &cpus));
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit_group", 0, cpu));
-	ASSERT_TRUE(start(self, exit_group_ready));
-	ASSERT_TRUE(child_go());
+	ASSERT_TRUE(start_on_one_cpu(self, "syscalls/sys_enter_exit_group", exit_group_ready));
 	EXPECT_EQ(0, end(self));
 	EXPECT_EQ(1, samples_with_stack(&self->one));
 }

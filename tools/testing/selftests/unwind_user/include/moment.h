@@ -24,6 +24,9 @@ bool is_known_stack(const unsigned long *ips, unsigned long nr);
 void probed_exit(void *sp, void *bp);
 extern const char probed_exit_at[], other_probe_at[];
 
+/* Ends the program, for a thread that returns to it. */
+extern const char thread_end[];
+
 /* Of the linker: the program's file. */
 extern const char __ehdr_start[];
 

@@ -85,4 +85,14 @@ last_syscall:
 	ud2
 	.size	last_syscall, . - last_syscall
 
+/* What a thread without a stack returns to. It ends the program. */
+	.globl	thread_end
+	.type	thread_end, @function
+thread_end:
+	xorl	%edi, %edi
+	movl	$__NR_exit_group, %eax
+	syscall
+	ud2
+	.size	thread_end, . - thread_end
+
 	.section .note.GNU-stack, "", @progbits
