@@ -16,6 +16,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
+#include <linux/task_work.h>
 #include <linux/tracepoint.h>
 #include <linux/unwind_deferred.h>
 #include <trace/events/kmem.h>
@@ -78,11 +79,9 @@ static void request(struct requester *user)
 	user->mask = atomic_long_read(&current->unwind_info.unwind_mask);
 }
 
-static struct requester *make_user(struct kunit *test, int (*act)(struct requester *user))
+static void init_user(struct kunit *test, struct requester *user,
+		      int (*act)(struct requester *user))
 {
-	struct requester *user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, user);
 	user->act = act;
 	/* The current task gets an address space by this, which the thread shares. */
 	user->ip = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_EXEC,
@@ -91,6 +90,14 @@ static struct requester *make_user(struct kunit *test, int (*act)(struct request
 	init_completion(&user->done);
 	init_completion(&user->worker_done);
 	KUNIT_ASSERT_EQ(test, unwind_deferred_init(&user->work, callback), 0);
+}
+
+static struct requester *make_user(struct kunit *test, int (*act)(struct requester *user))
+{
+	struct requester *user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	init_user(test, user, act);
 	return user;
 }
 
@@ -133,15 +140,138 @@ static void user_task(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, user->may_fault);
 }
 
+/* --- More than one work --- */
+
+/* Another user of the same thread, and what the requests of both have returned, in turn. */
+struct second {
+	struct requester user;
+	struct requester other;
+	int asked[6];
+	int taken;
+	u64 taken_cookie;
+	unsigned int taken_nr;
+};
+
+/* Request for both, take the stack without leaving the entry context, and request again. */
+static int request_twice(struct requester *user)
+{
+	struct second *both = container_of(user, struct second, user);
+	struct unwind_stacktrace trace = {};
+
+	request(user);
+	both->asked[0] = user->ret;
+	request(&both->other);
+	both->asked[1] = both->other.ret;
+	request(user);
+	both->asked[2] = user->ret;
+
+	task_work_run();
+	request(user);
+	both->asked[3] = user->ret;
+	request(&both->other);
+	both->asked[4] = both->other.ret;
+	both->taken = unwind_user_faultable(&trace, &both->taken_cookie);
+	both->taken_nr = trace.nr;
+
+	/* The next entry context. */
+	unwind_deferred_flush();
+	request(&both->other);
+	both->asked[5] = both->other.ret;
+	unwind_deferred_flush();
+	return 0;
+}
+
+/* Each work is called once for an entry, with the same stack; a request tells if it was. */
+static void two_works(struct kunit *test)
+{
+	static const int expected[] = {
+		0, 0, UNWIND_DEFERRED_PENDING, UNWIND_DEFERRED_DONE, UNWIND_DEFERRED_DONE, 0,
+	};
+	struct second *both = kunit_kzalloc(test, sizeof(*both), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, both);
+	init_user(test, &both->user, request_twice);
+	KUNIT_ASSERT_EQ(test, unwind_deferred_init(&both->other.work, callback), 0);
+	run(test, &both->user);
+	unwind_deferred_cancel(&both->user.work);
+	unwind_deferred_cancel(&both->other.work);
+
+	KUNIT_EXPECT_MEMEQ(test, both->asked, expected, sizeof(expected));
+	KUNIT_EXPECT_EQ(test, both->user.calls, 1);
+	KUNIT_EXPECT_EQ(test, both->other.calls, 2);
+	KUNIT_EXPECT_EQ(test, both->user.nr, 1);
+	KUNIT_EXPECT_EQ(test, both->other.nr, 1);
+	KUNIT_EXPECT_EQ(test, both->taken, 0);
+	KUNIT_EXPECT_EQ(test, both->taken_nr, 1);
+	KUNIT_EXPECT_EQ(test, both->taken_cookie, both->user.cookie);
+	KUNIT_EXPECT_EQ(test, both->user.called_cookie, both->user.cookie);
+	KUNIT_EXPECT_NE(test, both->other.cookie, both->user.cookie);
+	KUNIT_EXPECT_EQ(test, both->other.called_cookie, both->other.cookie);
+}
+
+static int request_and_cancel(struct requester *user)
+{
+	struct second *both = container_of(user, struct second, user);
+
+	request(user);
+	request(&both->other);
+	unwind_deferred_cancel(&both->other.work);
+	unwind_deferred_flush();
+	return 0;
+}
+
+/* A cancelled work is not called, and takes nothing from the other one. */
+static void cancelled_while_pending(struct kunit *test)
+{
+	struct second *both = kunit_kzalloc(test, sizeof(*both), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, both);
+	init_user(test, &both->user, request_and_cancel);
+	KUNIT_ASSERT_EQ(test, unwind_deferred_init(&both->other.work, callback), 0);
+	run(test, &both->user);
+	unwind_deferred_cancel(&both->user.work);
+
+	expect_stack(test, &both->user);
+	KUNIT_EXPECT_EQ(test, both->other.ret, 0);
+	KUNIT_EXPECT_EQ(test, both->other.calls, 0);
+}
+
+static int take_in_exec(struct requester *user)
+{
+	struct unwind_stacktrace trace = {};
+
+	current->in_execve = 1;
+	user->ret = unwind_user_faultable(&trace, &user->cookie);
+	current->in_execve = 0;
+	unwind_deferred_close();
+	user->mask = unwind_user_check();
+	user->calls = !unwind_user_faultable(&trace, &user->cookie);
+	return 0;
+}
+
+/* A stack is not taken where the wait for it would hold locks, nor when it is closed. */
+static void not_in_exec(struct kunit *test)
+{
+	struct requester *user = make_user(test, take_in_exec);
+
+	run(test, user);
+	unwind_deferred_cancel(&user->work);
+	KUNIT_EXPECT_EQ(test, user->ret, -EAGAIN);
+	KUNIT_EXPECT_EQ(test, (int)user->mask, -EAGAIN);
+	KUNIT_EXPECT_EQ(test, user->calls, 0);
+	KUNIT_EXPECT_EQ(test, user->cookie, 0);
+}
+
 /* --- Threads that work for io_uring and vhost --- */
 
 static int worker_thread(void *arg)
 {
 	struct unwind_stacktrace trace = {};
 	struct requester *user = arg;
+	u64 cookie;
 
 	request(user);
-	unwind_user_faultable(&trace);
+	user->calls += !unwind_user_faultable(&trace, &cookie);
 	user->nr = trace.nr;
 	unwind_deferred_close();
 	complete(&user->worker_done);
@@ -166,7 +296,7 @@ static void worker_of_a_task(struct kunit *test)
 	user->ret = 1;
 	run(test, user);
 	unwind_deferred_cancel(&user->work);
-	KUNIT_EXPECT_EQ(test, user->ret, -EINVAL);
+	KUNIT_EXPECT_EQ(test, user->ret, -ESRCH);
 	KUNIT_EXPECT_EQ(test, user->cookie, 0);
 	KUNIT_EXPECT_EQ(test, user->mask, 0);
 	KUNIT_EXPECT_EQ(test, user->nr, 0);
@@ -179,7 +309,7 @@ static void thread_of_the_kernel(struct kunit *test)
 
 	request(user);
 	unwind_deferred_cancel(&user->work);
-	KUNIT_EXPECT_EQ(test, user->ret, -EINVAL);
+	KUNIT_EXPECT_EQ(test, user->ret, -ESRCH);
 	KUNIT_EXPECT_EQ(test, user->mask, 0);
 }
 
@@ -269,6 +399,9 @@ static void closed_while_mappings_change(struct kunit *test)
 
 static struct kunit_case tests[] = {
 	KUNIT_CASE(user_task),
+	KUNIT_CASE(two_works),
+	KUNIT_CASE(cancelled_while_pending),
+	KUNIT_CASE(not_in_exec),
 	KUNIT_CASE(worker_of_a_task),
 	KUNIT_CASE(thread_of_the_kernel),
 	KUNIT_CASE(cancelled_work),
