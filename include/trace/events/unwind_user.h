@@ -25,6 +25,18 @@ TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_FP);
 TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_SIGNAL);
 TRACE_DEFINE_ENUM(UNWIND_USER_TYPE_CALL_SITE);
 
+#define UNWIND_USER_END_NAMES						\
+	{ UNWIND_USER_END_NONE, "none" },				\
+	{ UNWIND_USER_END_COMPLETE, "complete" },			\
+	{ UNWIND_USER_END_NO_INFO, "no-information" },			\
+	{ UNWIND_USER_END_FAULT, "fault" },				\
+	{ UNWIND_USER_END_MALFORMED, "malformed" },			\
+	{ UNWIND_USER_END_BAD_FRAME, "bad-frame" },			\
+	{ UNWIND_USER_END_DEPTH, "depth" },				\
+	{ UNWIND_USER_END_BUDGET, "budget" },				\
+	{ UNWIND_USER_END_UNSUPPORTED, "unsupported" },			\
+	{ UNWIND_USER_END_RULE, "rule" }
+
 /*
  * A user stack was taken. This is where and how it ended, and how often tables were asked
  * for a rule, and for that of a caller: the others were remembered.
@@ -57,17 +69,7 @@ TRACE_EVENT(unwind_user_end,
 
 	TP_printk("frames=%u end=%s ip=%lx by=%s guessed=%u lookups=%u callers=%u",
 		  __entry->frames,
-		  __print_symbolic(__entry->end,
-				   { UNWIND_USER_END_NONE, "none" },
-				   { UNWIND_USER_END_COMPLETE, "complete" },
-				   { UNWIND_USER_END_NO_INFO, "no-information" },
-				   { UNWIND_USER_END_FAULT, "fault" },
-				   { UNWIND_USER_END_MALFORMED, "malformed" },
-				   { UNWIND_USER_END_BAD_FRAME, "bad-frame" },
-				   { UNWIND_USER_END_DEPTH, "depth" },
-				   { UNWIND_USER_END_BUDGET, "budget" },
-				   { UNWIND_USER_END_UNSUPPORTED, "unsupported" },
-				   { UNWIND_USER_END_RULE, "rule" }),
+		  __print_symbolic(__entry->end, UNWIND_USER_END_NAMES),
 		  __entry->ip,
 		  __print_symbolic(__entry->last,
 				   { UNWIND_USER_TYPE_NONE, "registers" },
