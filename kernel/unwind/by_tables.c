@@ -57,6 +57,7 @@ static noinline int apply_tracking(struct unwind_user_state *state,
 /* Go to the caller's frame by the tables; -EAGAIN if they have no rule. */
 int unwind_user_next_tables(struct unwind_user_state *state)
 {
+	u64 rule = state->rule;
 	struct unwind_user_frame frame;
 	s32 cfa_above = 0;
 	int ret;
@@ -65,11 +66,13 @@ int unwind_user_next_tables(struct unwind_user_state *state)
 	 * A caller is where it called, not where the callee returns to: after
 	 * a call that never returns there may be another function, or none.
 	 */
-	if (state->rule)
-		ret = unwind_tables_unpack(state->rule, &frame, &state->tables);
-	else
-		ret = unwind_user_lookup(state, state->ip - !state->exact, &frame);
+	if (!rule) {
+		state->tables.caller = !state->exact;
+		rule = unwind_tables_lookup(state->ip - !state->exact, &state->tables);
+	}
+	ret = unwind_tables_unpack(rule, &frame, &state->tables);
 	if (ret) {
+		state->keeps_fp = rule & UNWIND_TABLES_RULE_KEEPS_FP;
 		state->end = unwind_user_end_of(ret);
 		return ret == -E2BIG ? ret : -EAGAIN;
 	}

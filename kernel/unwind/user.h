@@ -62,13 +62,15 @@ static inline bool unwind_user_has_tables(const struct unwind_user_state *state)
 }
 
 /*
- * Say whether an address is in an object without any table, as the last lookup has found. Its
- * compiler keeps frame pointers, and clears the first one: Go's does, for example.
+ * Say whether the current frame, at an address that no table covers, is of code that keeps
+ * frame pointers, and clears the first one: Go's, or that of an object without any table.
  */
 static inline bool unwind_user_keeps_fp(const struct unwind_user_state *state,
 					unsigned long addr)
 {
-	return state->tables.skipped.keeps_fp && unwind_tables_is_skipped(&state->tables, addr);
+	if (unwind_tables_is_skipped(&state->tables, addr))
+		return state->tables.skipped.keeps_fp;
+	return state->keeps_fp;
 }
 
 /* Say whether an address is known to be in text, without a look at the mappings. */

@@ -10,7 +10,7 @@
 PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust menhir)
 # These also run much code without tables, whose callers the kernel guesses.
 # shellcheck disable=SC2034
-GUESSED_PROGRAMS=(ffmpeg numpy php emacs go)
+GUESSED_PROGRAMS=(ffmpeg numpy php emacs go cgo)
 
 # Make a program's input, then profile the program: for scripts that include guest.sh.
 profile() { # NAME [COMMAND-BETWEEN]
@@ -181,5 +181,8 @@ run_emacs() {
 
 # Go has frame pointers, and no tables. Its runtime runs on stacks of its own.
 run_go() { "$STOCK/go" 600; }
+
+# What uses C has tables, but only for that.
+run_cgo() { "$STOCK/cgo" 250; }
 
 run_rust() { "$STOCK/rust" 12; }

@@ -42,7 +42,8 @@ mod tests {
             all_tables,
             elf::{
                 Expected,
-                FILES, //
+                FILES,
+                NOTES, //
             },
             Bytes,
             Table, //
@@ -337,6 +338,20 @@ mod tests {
     }
 
     /// Wherever the program headers are mapped: what follows from them is the same.
+    #[test]
+    fn notes() -> Result {
+        for notes in NOTES {
+            let memory = Memory::new(&notes.bytes())?;
+            let found = elf::are_of_go(&memory, memory.len as u64);
+
+            if found != Ok(notes.are_of_go) {
+                pr_err!("{}: {found:?}\n", notes.name);
+            }
+            assert_eq!(found, Ok(notes.are_of_go));
+        }
+        Ok(())
+    }
+
     #[test]
     fn files_in_two_parts() -> Result {
         /// Bytes of an ELF header.

@@ -35,6 +35,8 @@ enum {
 #define UNWIND_TABLES_RULE_CFA_BITS	20
 /* In a word that is not usual but has the bit of FROM_FP: there is no caller. */
 #define UNWIND_TABLES_RULE_OUTERMOST	0x4
+/* In such a word without a rule: the code keeps frame pointers. */
+#define UNWIND_TABLES_RULE_KEEPS_FP	BIT_ULL(32)
 /* Without these bits: the rule is in the walk's frame; or the word has an errno. */
 #define UNWIND_TABLES_RULE_LARGE	0x8
 #define UNWIND_TABLES_RULE_ERROR	0x10

@@ -305,7 +305,7 @@ pub unsafe extern "C" fn __unwind_tables_find(
     };
     let found = registry.rule(ip, tracked, &mut walk);
 
-    walk.put(found)
+    walk.put(ip, found)
 }
 
 /// Writes the rule of a word to `frame`.

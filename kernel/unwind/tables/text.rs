@@ -74,7 +74,7 @@ impl Absence {
 
     /// Says whether the object has no table at all, for this text or another. One without an index
     /// was compiled like others that have tables.
-    pub(crate) fn is_of_object(self) -> bool {
+    fn is_of_object(self) -> bool {
         matches!(self, Self::Elf(elf::Absence::NoTable))
     }
 }
@@ -99,6 +99,9 @@ pub(crate) struct Text {
     pub(crate) tables: Tables,
     /// Why there is no table.
     pub(crate) absence: Option<Absence>,
+    /// Whether code without a rule keeps frame pointers, and clears the first one: Go's does, and
+    /// all code of an object without any table.
+    pub(crate) keeps_fp: bool,
 }
 
 // Beside the tree's nodes, this is all that a text costs.
@@ -121,6 +124,7 @@ impl Text {
             end,
             tables,
             absence: None,
+            keeps_fp: false,
         })
     }
 
@@ -139,6 +143,7 @@ impl Text {
             end,
             tables: [None; Format::COUNT],
             absence: Some(absence),
+            keeps_fp: absence.is_of_object(),
         })
     }
 

@@ -23,7 +23,6 @@ use crate::{
         Table, //
     },
     text::{
-        Absence,
         State,
         Text, //
     },
@@ -94,6 +93,12 @@ impl Walk<'_> {
                 .is_some_and(|text| text.start <= pc && pc < text.end)
     }
 
+    /// Returns whether address `pc` is in the last text, and code without a rule keeps frame
+    /// pointers there.
+    fn keeps_fp(&self, pc: usize) -> bool {
+        self.is_at(pc) && self.last.text().is_some_and(|text| text.keeps_fp)
+    }
+
     /// Makes `text` the last one, which was looked for in this generation; or, if it has no table,
     /// remembers that.
     ///
@@ -103,7 +108,7 @@ impl Walk<'_> {
     pub(crate) fn open(&mut self, text: &Text) -> Result<(), Error> {
         if text.is_absent() {
             self.set_skipped(text.start, text.end, Error::NotFound);
-            self.raw.skipped.keeps_fp = text.absence.is_some_and(Absence::is_of_object);
+            self.raw.skipped.keeps_fp = text.keeps_fp;
             return Err(Error::NotFound);
         }
         // INVARIANT: It is initialised.
@@ -152,11 +157,12 @@ impl Walk<'_> {
         self.raw.generation = 0;
     }
 
-    /// Packs the result of a lookup into a word for C: the rule; or that the rule is in the walk's
-    /// frame, because it does not fit; or an error.
-    pub(crate) fn put(&mut self, found: Result<Rule, Error>) -> u64 {
+    /// Packs the result of a lookup for address `pc` into a word for C: the rule; or that the rule is
+    /// in the walk's frame, because it does not fit; or an error.
+    pub(crate) fn put(&mut self, pc: usize, found: Result<Rule, Error>) -> u64 {
         match found {
             Ok(rule) => Packed::new(&rule).map_or_else(|| self.put_large(rule), Packed::word),
+            Err(Error::NotFound) if self.keeps_fp(pc) => Packed::NOTHING_BUT_FP.word(),
             Err(Error::NotFound) => Packed::NOTHING.word(),
             Err(error) => {
                 let errno = kernel::error::Error::from(error).to_errno().unsigned_abs();

@@ -148,12 +148,12 @@ pub(crate) fn object(
 
 /// Checks the promises that callers rely on.
 fn check_object(object: &Object, offset: u64, target: &Target) {
-    let Object { text, sframe, eh_frame } = object;
+    let Object { text, sframe, eh_frame, notes } = object;
     let tables = || sframe.iter().chain(eh_frame);
     let page = |offset: u64| offset / target.page_size;
     let ends = |Segment { offset, address, len }: &Segment| [offset + len, address + len];
 
-    for end in tables().chain([text]).flat_map(ends) {
+    for end in tables().chain([text]).chain(notes).flat_map(ends) {
         assert!(end < 1 << 63);
     }
     assert!(text.len > 0 && tables().next().is_some());

@@ -25,6 +25,7 @@ struct Entry {
     address: u128,
     file_size: u128,
     memory_size: u128,
+    align: u128,
 }
 
 impl Entry {
@@ -36,6 +37,7 @@ impl Entry {
             address: number(bytes, 16, 8),
             file_size: number(bytes, 32, 8),
             memory_size: number(bytes, 40, 8),
+            align: number(bytes, 48, 8),
         }
     }
 
@@ -54,7 +56,11 @@ impl Entry {
     }
 
     fn is_good_table(&self) -> bool {
-        (1..1 << 32).contains(&self.file_size)
+        self.file_size < 1 << 32 && self.has_bytes()
+    }
+
+    fn has_bytes(&self) -> bool {
+        self.file_size > 0
             && self.end() < 1 << 63
             && self.address + self.file_size < 1 << 63
     }
@@ -144,8 +150,11 @@ pub(crate) fn object(
         let mut tables = entries.iter().filter(|entry| entry.kind == kind);
         tables.find(|entry| entry.is_good_table()).map(Entry::segment)
     });
+    // `PT_NOTE`, aligned to four bytes.
+    let mut notes = entries.iter().filter(|entry| entry.kind == 4 && entry.align == 4);
+    let notes = notes.find(|entry| entry.has_bytes()).map(Entry::segment);
     match sframe.or(eh_frame) {
-        Some(_) => Ok(Object { text, sframe, eh_frame }),
+        Some(_) => Ok(Object { text, sframe, eh_frame, notes }),
         None if entries.iter().any(|entry| kinds.contains(&entry.kind)) => Err(Absence::TableRange),
         None => Err(Absence::NoTable),
     }

@@ -61,6 +61,11 @@ impl Packed {
     /// The word of an address for which no table has a rule.
     // INVARIANT: It has the bit.
     pub(crate) const NOTHING: Self = Self(Self::OTHER);
+    /// In such a word: the code keeps frame pointers.
+    pub(crate) const KEEPS_FP: u64 = 1 << Self::OTHER_CFA;
+    /// The word of an address for which no table has a rule, in code that keeps frame pointers.
+    // INVARIANT: It has the bit.
+    pub(crate) const NOTHING_BUT_FP: Self = Self(Self::OTHER | Self::KEEPS_FP);
 
     /// Packs a rule. Returns `None` if it does not fit.
     #[inline(always)]

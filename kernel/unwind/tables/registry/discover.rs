@@ -186,9 +186,44 @@ fn describe(
         Err(error) => return Err(error),
     };
 
-    find_tables(pc, mappings, object, &elf, Origin::Discovery, |table| {
+    let mut found = find_tables(pc, mappings, object, &elf, Origin::Discovery, |table| {
         with_records(mappings, object, table, walk)
-    })
+    })?;
+
+    if let Ok(text) = &mut found {
+        text.keeps_fp = is_go(pc, mappings, object, &elf, walk)?;
+    }
+    Ok(found)
+}
+
+/// Says whether the notes of a file are those of a Go program. One that uses C has tables, but not
+/// for the code that Go's compiler has made.
+fn is_go(
+    pc: usize,
+    mappings: &Mappings,
+    object: &Object,
+    elf: &elf::Object,
+    walk: &mut Walk<'_>,
+) -> Result<bool, Error> {
+    let Some(notes) = elf.notes else {
+        return Ok(false);
+    };
+    let start = bias(pc, object, &elf.text).wrapping_add(notes.address) as usize;
+    let range = start..start.wrapping_add(notes.len as usize);
+    let Some(part) = mappings.part(object, notes.offset, false, range) else {
+        return Ok(false);
+    };
+
+    elf::are_of_go(&walk.memory(part.start), notes.len)
+}
+
+/// Computes what the loader has added to the file's addresses. This wraps: what comes out is
+/// checked against the mappings.
+fn bias(pc: usize, object: &Object, text: &elf::Segment) -> u64 {
+    (pc as u64)
+        .wrapping_sub(object.offset)
+        .wrapping_add(text.offset)
+        .wrapping_sub(text.address)
 }
 
 /// Finds the text at address `pc`, and its tables, if they are mapped where the headers of its file
@@ -207,12 +242,7 @@ fn find_tables(
 ) -> Result<Result<Text, Absence>, Error> {
     let text = &elf.text;
 
-    // What the loader has added to the file's addresses. All this wraps: what comes out is checked
-    // against the mappings.
-    let bias = (pc as u64)
-        .wrapping_sub(object.offset)
-        .wrapping_add(text.offset)
-        .wrapping_sub(text.address);
+    let bias = bias(pc, object, text);
     let page = TARGET.page_size.wrapping_sub(1);
     let text_start = bias.wrapping_add(text.address) & !page;
     let text_end = bias

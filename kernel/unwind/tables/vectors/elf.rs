@@ -16,6 +16,69 @@ use crate::parse::elf::{
 /// All of them.
 pub(crate) const FILES: &[&File] = &[&LIBRARY, &PROGRAM];
 
+/// Notes, and whether they are those of a Go program.
+pub(crate) struct Notes {
+    pub(crate) name: &'static str,
+    bytes: &'static [u8],
+    pub(crate) are_of_go: bool,
+}
+
+impl Notes {
+    /// Their bytes.
+    pub(crate) fn bytes(&self) -> Bytes<'_> {
+        Bytes {
+            bytes: self.bytes,
+            len: self.bytes.len(),
+            patches: &[],
+        }
+    }
+}
+
+const fn notes(name: &'static str, bytes: &'static [u8], are_of_go: bool) -> Notes {
+    Notes {
+        name,
+        bytes,
+        are_of_go,
+    }
+}
+
+/// Notes without a byte behind their lengths and type, and that of Go.
+const fn empty_notes_and_go<const LEN: usize>() -> [u8; LEN] {
+    const GO: &[u8; 16] = b"\x04\0\0\0\0\0\0\0\x04\0\0\0Go\0\0";
+    let mut bytes = [0; LEN];
+    let mut at = 0;
+
+    while at < GO.len() {
+        bytes[LEN - GO.len() + at] = GO[at];
+        at += 1;
+    }
+    bytes
+}
+
+/// All of them.
+#[rustfmt::skip]
+pub(crate) const NOTES: &[Notes] = &[
+    notes("no bytes", b"", false),
+    notes("a build id", b"\x04\0\0\0\x04\0\0\0\x04\0\0\0Go\0\0abcd", true),
+    notes("a build id of no bytes", b"\x04\0\0\0\0\0\0\0\x04\0\0\0Go\0\0", true),
+    notes("less a byte", b"\x04\0\0\0\0\0\0\0\x04\0\0\0Go\0", false),
+    notes("another type", b"\x04\0\0\0\0\0\0\0\x03\0\0\0Go\0\0", false),
+    notes("another owner", b"\x04\0\0\0\0\0\0\0\x04\0\0\0GNU\0", false),
+    notes("another length of the name", b"\x03\0\0\0\0\0\0\0\x04\0\0\0Go\0\0", false),
+    notes("behind others",
+        b"\x04\0\0\0\x05\0\0\0\x03\0\0\0GNU\0abcde\0\0\0\
+          \x05\0\0\0\0\0\0\0\x07\0\0\0CORE\0\0\0\0\
+          \x04\0\0\0\x01\0\0\0\x04\0\0\0Go\0\0a\0\0\0", true),
+    notes("behind one that does not end",
+        b"\x04\0\0\0\xff\xff\xff\xff\x03\0\0\0GNU\0\
+          \x04\0\0\0\0\0\0\0\x04\0\0\0Go\0\0", false),
+    notes("behind one with a name that does not end",
+        b"\xff\xff\xff\xff\xff\xff\xff\xff\x03\0\0\0GNU\0\
+          \x04\0\0\0\0\0\0\0\x04\0\0\0Go\0\0", false),
+    notes("the eighth", &empty_notes_and_go::<{ 7 * 12 + 16 }>(), true),
+    notes("the ninth", &empty_notes_and_go::<{ 8 * 12 + 16 }>(), false),
+];
+
 /// The start of a file: its headers, up to the last byte of the last one.
 pub(crate) struct File {
     pub(crate) name: &'static str,
@@ -212,6 +275,7 @@ const fn found(offset: u64, address: u64, len: u64) -> Expected {
         text: segment(offset, address, len),
         sframe: Some(TABLE),
         eh_frame: None,
+        notes: None,
     })
 }
 
@@ -228,12 +292,24 @@ const OTHER_RANGE: Patch<'static> = (0x198, &[
     0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, // of so many bytes
 ]);
 
+/// `PT_NOTE`.
+const NOTE: [u8; 4] = [0x04, 0x00, 0x00, 0x00];
+
+/// The library's text and table, and notes.
+const WITH_NOTES: Expected = Ok(Object {
+    text: segment(0x1010, 0x2010, 0x1825),
+    sframe: Some(TABLE),
+    eh_frame: None,
+    notes: Some(OTHER),
+});
+
 /// The library's text, and these tables.
 const fn with_tables(sframe: Option<Segment>, eh_frame: Option<Segment>) -> Expected {
     Ok(Object {
         text: segment(0x1010, 0x2010, 0x1825),
         sframe,
         eh_frame,
+        notes: None,
     })
 }
 
@@ -494,6 +570,15 @@ const LIBRARY_VECTORS: &[Vector] = &[
         (0x190, &[0x50]),
         OTHER_RANGE,
     ], AT, with_tables(None, Some(OTHER))),
+    // Notes at 0x190.
+    with("notes", &[(0x190, &NOTE), OTHER_RANGE, (0x1c0, &[0x04])], AT, WITH_NOTES),
+    with("notes without a byte", &[(0x190, &NOTE), (0x1c0, &[0x04])], AT, FOUND),
+    with("notes that are aligned to eight bytes", &[
+        (0x190, &NOTE), OTHER_RANGE, (0x1c0, &[0x08]),
+    ], AT, FOUND),
+    with("notes that do not end", &[
+        (0x190, &NOTE), (0x198, &[0xff; 8]), (0x1b0, &[0xff; 8]), (0x1c0, &[0x04]),
+    ], AT, FOUND),
     // A second table at 0x190; and which of two reasons is told.
     with("a second table", &[
         (0x190, &[0x54]),
@@ -596,6 +681,7 @@ const fn program(offset: u64, address: u64, len: u64) -> Expected {
         text: segment(offset, address, len),
         sframe: Some(segment(0x3010, 0x40_3010, 0x80)),
         eh_frame: None,
+        notes: None,
     })
 }
 

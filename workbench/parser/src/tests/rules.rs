@@ -120,6 +120,8 @@ fn packed() {
         assert_eq!(Packed::new(&rule).and_then(Packed::rule), Some(rule));
     }
     assert_eq!(Packed::NOTHING.rule(), None);
+    assert_eq!(Packed::NOTHING_BUT_FP.rule(), None);
+    assert_ne!(Packed::NOTHING_BUT_FP, Packed::NOTHING);
     assert_eq!(Packed::from_word(0), None);
     assert_eq!(Packed::from_word(Packed::NOTHING.word()), Some(Packed::NOTHING));
 }

@@ -12,7 +12,7 @@
 //!
 //! [`Headers`] says where the program headers are, which need not be near the ELF header, and reads
 //! them there, each byte once. It is told a place in the file that is executed, and finds the
-//! segment that holds the place, and those of tables. The loader adds one number to all addresses
+//! segment that holds the place, and those of tables and notes. The loader adds one number to all addresses
 //! of a file, so where the one is in memory, the places of the others follow.
 //!
 //! The bytes are user memory, and need not be those of the file. So the caller has to check that
@@ -22,6 +22,7 @@
 
 mod absence;
 mod header;
+mod notes;
 mod object;
 mod segment;
 
@@ -30,6 +31,7 @@ pub(crate) use header::{
     Headers,
     Target, //
 };
+pub(crate) use notes::are_of_go;
 pub(crate) use object::{
     object_of,
     texts,

@@ -30,6 +30,8 @@ pub(crate) struct Object {
     /// The index of the `.eh_frame` table: `PT_GNU_EH_FRAME`. It has less than 4 GiB. The table is
     /// around it, in what is mapped with it.
     pub(crate) eh_frame: Option<Segment>,
+    /// The first notes that are aligned to four bytes: `PT_NOTE`. That of Go is among them.
+    pub(crate) notes: Option<Segment>,
 }
 
 /// Iterates over the executable segments of a file's program headers. There are none if the file
@@ -104,7 +106,7 @@ fn object(
 ) -> Result<Object, Error> {
     // The first executable segment that has the byte, and the first that has one of its page.
     let (mut text, mut near) = (None, None);
-    let (mut sframe, mut eh_frame) = (None, None);
+    let (mut sframe, mut eh_frame, mut notes) = (None, None, None);
     let mut no_table = Absence::NoTable;
 
     for header in headers {
@@ -112,6 +114,10 @@ fn object(
         let table = match header.kind {
             ProgramHeader::SFRAME => &mut sframe,
             ProgramHeader::EH_FRAME => &mut eh_frame,
+            ProgramHeader::NOTE => {
+                notes = notes.or_else(|| header.notes());
+                continue;
+            }
             _ => {
                 let segment = header.text(target.page_size);
                 let near_one = |it: &Segment| it.is_in_page(offset, target.page_size);
@@ -136,5 +142,6 @@ fn object(
         text,
         sframe,
         eh_frame,
+        notes,
     })
 }

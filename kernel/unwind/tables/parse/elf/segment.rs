@@ -48,6 +48,7 @@ pub(super) struct ProgramHeader {
     address: u64,
     file_size: u64,
     memory_size: u64,
+    align: u64,
 }
 
 impl ProgramHeader {
@@ -56,6 +57,8 @@ impl ProgramHeader {
 
     /// `PT_LOAD`: what the loader maps.
     const LOAD: u32 = 1;
+    /// `PT_NOTE`: notes about the file, in what is mapped.
+    pub(super) const NOTE: u32 = 4;
     /// `PT_GNU_SFRAME`: an SFrame table, in what is mapped.
     pub(super) const SFRAME: u32 = 0x6474_e554;
     /// `PT_GNU_EH_FRAME`: the index of an `.eh_frame` table, beside that.
@@ -79,6 +82,7 @@ impl ProgramHeader {
             address: u64_at(16),
             file_size: u64_at(32),
             memory_size: u64_at(40),
+            align: u64_at(48),
         }
     }
 
@@ -97,6 +101,12 @@ impl ProgramHeader {
     pub(super) fn table(&self) -> Option<Segment> {
         self.segment()
             .filter(|segment| segment.len < Self::TABLE_LEN)
+    }
+
+    /// Returns the segment, if its notes are aligned to four bytes. Those that are aligned to eight
+    /// say what a processor must have.
+    pub(super) fn notes(&self) -> Option<Segment> {
+        self.segment().filter(|_| self.align == 4)
     }
 
     /// Returns the segment, if it is not empty and in the address space.

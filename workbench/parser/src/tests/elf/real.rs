@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use object::elf::{
-    ET_DYN, ET_EXEC, FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_GNU_SFRAME, SHF_EXECINSTR,
+    ET_DYN, ET_EXEC, FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_GNU_SFRAME, PT_NOTE, SHF_EXECINSTR,
 };
 use object::read::ReadCache;
 use object::read::elf::{ElfFile64, FileHeader};
@@ -51,6 +51,8 @@ struct Known {
     sections: Vec<(u64, u64)>,
     /// The SFrame table, and `.eh_frame_hdr`.
     tables: [Option<Segment>; 2],
+    /// The first notes that are aligned to four bytes.
+    notes: Option<Segment>,
     /// The number of bytes that are mapped together with the first one.
     mapped: u64,
 }
@@ -78,6 +80,23 @@ fn table(file: &Parsed<'_>, (kind, name): (u32, &str)) -> Option<Segment> {
         assert!(len <= table.len);
     }
     Some(table)
+}
+
+/// Finds the first notes that are aligned to four bytes.
+fn notes(file: &Parsed<'_>) -> Option<Segment> {
+    let number = |number: &object::U64<LittleEndian>| number.get(LittleEndian);
+    let mut headers = file.elf_program_headers().iter();
+    let header = headers.find(|header| {
+        header.p_type.get(LittleEndian) == PT_NOTE
+            && number(&header.p_align) == 4
+            && number(&header.p_filesz) > 0
+    })?;
+
+    Some(Segment {
+        offset: number(&header.p_offset),
+        address: number(&header.p_vaddr),
+        len: number(&header.p_filesz),
+    })
 }
 
 impl Known {
@@ -109,6 +128,7 @@ impl Known {
             }
         }
         let [sframe, eh_frame] = [(PT_GNU_SFRAME, ".sframe"), (PT_GNU_EH_FRAME, ".eh_frame_hdr")];
+        known.notes = notes(file);
         known.tables = [table(file, sframe), table(file, eh_frame)];
         known
     }
@@ -155,7 +175,7 @@ fn compare_places(path: &Path, bytes: &[u8], known: &Known) -> usize {
         let expected = match (known.text(offset), sframe.or(eh_frame)) {
             (None, _) => Err(Error::Absent(Absence::NoText)),
             (_, None) => Err(Error::Absent(Absence::NoTable)),
-            (Some(text), Some(_)) => Ok(Object { text, sframe, eh_frame }),
+            (Some(text), Some(_)) => Ok(Object { text, sframe, eh_frame, notes: known.notes }),
         };
         assert_eq!(search(offset), expected, "{}: {offset:#x}", path.display());
     }

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use super::{ENOUGH, Error, LARGE_PAGES, find, object};
 use crate::check::search;
 use crate::memory::{Behaviour, Memory};
-use crate::parse::elf::{Absence, Object, Segment, Target};
+use crate::parse::elf::{Absence, Object, Segment, Target, are_of_go};
 use crate::parse::sframe::Reason;
 use crate::parse::{Array, Element, Reader};
 use crate::vectors::Bytes;
-use crate::vectors::elf::{Expected, FILES, File};
+use crate::vectors::elf::{Expected, FILES, File, NOTES};
 
 /// Program headers never reach so far.
 const MOST: usize = 8192;
@@ -46,6 +46,25 @@ fn files() {
         let found = find(&Memory::new(bytes), len, offset, &Target::AMD64, ENOUGH);
         assert_eq!(found.result, expected.map_err(Error::Absent), "{name}");
     });
+}
+
+/// What notes say does not depend on what is behind them, and nothing there is read.
+#[test]
+fn notes() {
+    for notes in NOTES {
+        let bytes = bytes(&notes.bytes());
+        let len = bytes.len() as u64;
+        let memory = Memory::new(&bytes);
+        assert_eq!(are_of_go(&memory, len), Ok(notes.are_of_go), "{}", notes.name);
+
+        for less in 0..len {
+            let found = are_of_go(&Memory::new(&bytes[..less as usize]), less);
+            assert!(found.is_ok_and(|found| !found || notes.are_of_go), "{}", notes.name);
+        }
+        let missing = Memory::behaving(&bytes, Behaviour::FaultAt(0), 0);
+        let expected = if len < 16 { Ok(false) } else { Err(Error::Fault) };
+        assert_eq!(are_of_go(&missing, len), expected);
+    }
 }
 
 /// Each absence has a vector.
@@ -264,6 +283,7 @@ fn other_targets() {
         text: Segment { offset: 0x1010, address: 0x7_1010, len: 0x1825 },
         sframe: Some(Segment { offset: 0x3148, address: 0x4148, len: 0x5c }),
         eh_frame: None,
+        notes: None,
     });
     for offset in [0, 0xfff, 0x1010, 0x3000, 0xffff] {
         assert_eq!(object_at(offset), found);
