@@ -198,6 +198,7 @@ fn describe(
 
 /// Says whether the notes of a file are those of a Go program. One that uses C has tables, but not
 /// for the code that Go's compiler has made.
+#[inline(never)] // What it needs of the kernel's stack is free when the headers are read.
 fn is_go(
     pc: usize,
     mappings: &Mappings,
