@@ -14,7 +14,7 @@ export JOBS COMMAND AGAIN RAISE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run profile pictures check check-quick check-host check-vm check-long check-base agree fuzz bench \
+.PHONY: help run profile profile-bpf pictures check check-quick check-host check-vm check-long check-base agree fuzz bench \
 	bench-tables bench-waits results package deb try-deb tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
@@ -27,6 +27,7 @@ help: ## list the targets
 # BASE=         the package whose kernel `check-base' takes (default: the newest)
 # COMMAND=      the command of `profile', a line for bash
 # ROOT=         the root directory of `profile' and `shell', / for this machine's own
+# KERNEL=       bpf: the kernel of `shell' has BPF
 # FREQUENCY=    the samples of `profile' per second (default: 999, or 199 without KVM)
 # PROFILE_SECONDS= how long its command may take (default: 3600)
 # CONFIG=       the configuration that `deb' takes (default: Debian's for clouds)
@@ -47,6 +48,9 @@ run: ## build everything, profile two programs in a virtual machine, and show th
 
 profile: ## draw a flame graph of a program of yours, run in a virtual machine: COMMAND='program argument...'
 	@$(LOCKED) $(WB)/demo/profile "$$COMMAND"
+
+profile-bpf: ## do so by a BPF program
+	@$(LOCKED) $(WB)/bpf/demo "$$COMMAND"
 
 pictures: ## draw README's flame graphs again, into pictures/
 	@$(LOCKED) $(WB)/demo/pictures

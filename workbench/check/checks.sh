@@ -162,6 +162,7 @@ part_vm() {
 	check "guest: a sample at a uprobe; perf, old and new" uprobe_and_perfs
 	check "guest: the demonstration" demonstration
 	check "guest: make profile" own_program
+	ftrace_stacks
 	cases
 	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
@@ -211,6 +212,26 @@ stock() { # [PROGRAM...]
 stock_gdb() { # STOPS [PROGRAM...]
 	check_results stock-gdb "stock stacks" "guest: whole stacks of stock programs" \
 		"$WORKBENCH/stock/compare-run" "$@"
+}
+
+# Test the user stacks of ftrace, and compare them with perf's.
+ftrace_stacks() {
+	check_results ftrace ftrace "guest: stacks in ftrace" "$WORKBENCH/ftrace/run"
+}
+
+# Test the user stacks of BPF programs, and compare them with perf's.
+bpf_stacks() { # [PROGRAM...]
+	check "kernel with BPF builds" "$WORKBENCH/vm/kernel" bpf || return
+	check "no warnings in the build with BPF" no_warnings "$logs/build-bpf.log"
+	check_results bpf bpf "guest: stacks in BPF programs" "$WORKBENCH/bpf/run" "$@"
+	check "guest: make profile-bpf" profile_in_bpf
+}
+
+# Profile a command as a user does.
+profile_in_bpf() {
+	"$WORKBENCH/bpf/demo" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
+	grep -q 'PyEval_EvalCode' "$OUT/profile-bpf.svg" && [ "$(tail -n 1 "$OUT/profile-bpf.out")" = end ] ||
+		{ echo "the graph or the output is wrong"; return 1; }
 }
 
 # Check the stacks of LuaJIT, which registers its generated code.
@@ -437,6 +458,8 @@ part_long() {
 	long "the base" long_base
 	long "the base's own warning" long_base_debug
 	long "KASAN, lockdep and kmemleak" long_debug
+	long "BPF" bpf_stacks workbench/bpf workbench/walks workbench/stock
+	long "stacks pending while all comes and goes" long_stress workbench/bpf
 	long "KCSAN" long_kcsan
 	long "KUnit by its documented commands" long_kunit
 	long "HTML documentation" check "htmldocs" inside htmldocs
@@ -548,6 +571,15 @@ long_debug() {
 		check "debug guest: KUnit and kselftests" selftests debug 7200 --override-timeout 3600
 	check "debug guest: kmemleak has scanned" grep "kmemleak has scanned" "$logs/selftests-debug.console"
 	count_guest debug
+}
+
+# BPF programs, instances of ftrace and tasks go while stacks are pending.
+long_stress() {
+	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
+	check "BPF programs build" "$WORKBENCH/bpf/build" || return
+	check "debug guest: stress" enter "$WORKBENCH/vm/boot" --timeout 3600 --known "$BASE_WARNING" --append no5lvl \
+		stress-debug "$(kernel_dir debug)" "$WORKBENCH/bpf/stress" "$BUILD/bpf" "${STRESS_SECONDS:-600}"
+	check "debug guest: kmemleak has scanned after it" grep "kmemleak has scanned" "$logs/stress-debug.console"
 }
 
 # Data races, in C.
