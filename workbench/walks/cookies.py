@@ -76,5 +76,5 @@ def compare(tap, name, kind, found, perf):
                f"{name}: {len(common) - len(different)} of {len(common)} stacks with the same cookie are the same, "
                f"{changes} differ from the one before")
     tap.result(not found.changed and not perf.changed,
-               f"{name}: {found.again} of {kind}'s stacks and {perf.again} of perf's have the cookie of an earlier one, "
-               f"{found.changed} and {perf.changed} of these are other stacks")
+               f"{name}: {found.again} of {kind}'s stacks and {perf.again} of perf's have the cookie of an earlier "
+               f"one, {found.changed} and {perf.changed} of these are other stacks")
