@@ -67,7 +67,8 @@ checkpatch_ignores() {
 	files=$(cat)
 	touches() { grep -qE "^($1)" <<<"$files"; }
 	# Trace events have a layout of their own.
-	! touches include/trace/ || ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+	! touches include/trace/ || ignore+=,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE,COMPLEX_MACRO
+	! touches 'kernel/trace/trace_entries\.h$' || ignore+=,SPACING
 	# BIT() is not available in a header for user space.
 	! touches 'include/uapi/|tools/include/uapi/' || ignore+=,BIT_MACRO
 	# uprobes use RCU Tasks Trace, which checkpatch does not know.

@@ -157,8 +157,8 @@ impl Walk<'_> {
         self.raw.generation = 0;
     }
 
-    /// Packs the result of a lookup for address `pc` into a word for C: the rule; or that the rule is
-    /// in the walk's frame, because it does not fit; or an error.
+    /// Packs the result of a lookup for address `pc` into a word for C: the rule; or that the rule
+    /// is in the walk's frame, because it does not fit; or an error.
     pub(crate) fn put(&mut self, pc: usize, found: Result<Rule, Error>) -> u64 {
         match found {
             Ok(rule) => Packed::new(&rule).map_or_else(|| self.put_large(rule), Packed::word),

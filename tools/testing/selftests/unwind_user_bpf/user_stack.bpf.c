@@ -102,8 +102,8 @@ int start_worker(void *context)
 static int of_callback(struct bpf_map *map, void *key, void *value)
 {
 	take(&in_callback, sizeof(in_callback.entries));
-	size_of_helper = bpf_get_task_stack(bpf_get_current_task_btf(), of_helper, sizeof(of_helper),
-					    BPF_F_USER_STACK);
+	size_of_helper = bpf_get_task_stack(bpf_get_current_task_btf(), of_helper,
+					    sizeof(of_helper), BPF_F_USER_STACK);
 	return 0;
 }
 
@@ -114,8 +114,8 @@ int schedule(void *context)
 	struct work *work = bpf_map_lookup_elem(&works, &key);
 
 	if (work)
-		scheduled = bpf_task_work_schedule_resume(bpf_get_current_task_btf(), &work->work, &works,
-							  of_callback);
+		scheduled = bpf_task_work_schedule_resume(bpf_get_current_task_btf(), &work->work,
+							  &works, of_callback);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,32 +17,34 @@
 #include "user_stack.h"
 #include "user_stack.skel.h"
 
+
+#define noinline	__attribute__((__noinline__))
+
 #define COMPLETE	1
 #define DEPTH		6
 #define MAX_OFFSET	64
 
-extern char _start[];
 static struct user_stack_bpf *skeleton;
 static void *returns[3];
 
-/* This is compiled without frame pointers. */
-__attribute__((noinline)) int probed(int n)
+/* These are compiled without frame pointers. None of the calls is a jump. */
+noinline int probed(int n)
 {
 	returns[0] = __builtin_return_address(0);
 	return n + 1;
 }
 
-__attribute__((noinline)) int middle(int n)
+noinline int middle(int n)
 {
-	volatile int sum = probed(n);
+	int sum = probed(n);
 
 	returns[1] = __builtin_return_address(0);
 	return sum + 1;
 }
 
-__attribute__((noinline)) int outer(int n)
+noinline int outer(int n)
 {
-	volatile int sum = middle(n);
+	int sum = middle(n);
 
 	returns[2] = __builtin_return_address(0);
 	return sum + 1;
@@ -59,17 +62,19 @@ static bool is_complete(const struct taken *taken)
 {
 	const __u64 last = taken->result > 0 ? taken->entries[taken->result - 1] : 0;
 
-	ksft_print_msg("%d frames, reason %u, guessed %u, cookie %llx, from %llx to %llx\n", taken->result,
-		       taken->reason, taken->guessed, taken->cookie, taken->entries[0], last);
+	ksft_print_msg("%d frames, reason %u, guessed %u, cookie %llx, from %llx to %llx\n",
+		       taken->result, taken->reason, taken->guessed, taken->cookie,
+		       taken->entries[0], last);
 	return taken->result > 1 && taken->reason == COMPLETE && !taken->guessed && taken->cookie &&
-	       last - (uintptr_t)_start < MAX_OFFSET;
+	       last - getauxval(AT_ENTRY) < MAX_OFFSET;
 }
 
 static void test_helper(const struct taken *taken, const char *what)
 {
 	const long size = skeleton->bss->size_of_helper;
+	const long expected = taken->result * (long)sizeof(*taken->entries);
 
-	ksft_test_result(taken->result > 0 && size == taken->result * (long)sizeof(*taken->entries) &&
+	ksft_test_result(size > 0 && size == expected &&
 			 !memcmp(taken->entries, skeleton->bss->of_helper, size),
 			 "%s: it gives the same stack: %ld bytes\n", what, size);
 }
@@ -81,7 +86,8 @@ static void test_probe(void)
 	struct bpf_link *link;
 	bool same;
 
-	link = bpf_program__attach_uprobe_opts(skeleton->progs.probe, getpid(), "/proc/self/exe", 0, &options);
+	link = bpf_program__attach_uprobe_opts(skeleton->progs.probe, getpid(), "/proc/self/exe", 0,
+					       &options);
 	if (!link)
 		ksft_exit_fail_msg("cannot attach a uprobe: %s\n", strerror(errno));
 	ksft_test_result(outer(1) == 4 && taken->calls == 1, "uprobe.s: the program has run\n");
@@ -105,7 +111,8 @@ static void test_entry(void)
 	getppid();
 	skeleton->bss->caller = 0;
 	bpf_link__destroy(link);
-	ksft_test_result(taken->calls == 1 && is_complete(taken), "entry of a system call: the stack is complete\n");
+	ksft_test_result(taken->calls == 1 && is_complete(taken),
+			 "entry of a system call: the stack is complete\n");
 }
 
 static void test_calls(void)
@@ -117,19 +124,22 @@ static void test_calls(void)
 		ksft_exit_fail_msg("cannot run a program\n");
 	ksft_test_result(bss->with_flag == -EINVAL, "a flag: %d\n", bss->with_flag);
 	ksft_test_result(bss->with_no_size == -EINVAL, "no room: %d\n", bss->with_no_size);
-	ksft_test_result(bss->with_odd_size == -EINVAL, "room for two frames and a half: %d\n", bss->with_odd_size);
+	ksft_test_result(bss->with_odd_size == -EINVAL, "room for two frames and a half: %d\n",
+			 bss->with_odd_size);
 	ksft_test_result(bss->with_half == -EINVAL, "room for half a frame: %d\n", bss->with_half);
 	ksft_test_result(bss->one.result == 1 && bss->one.reason == DEPTH &&
 			 bss->one.entries[0] == bss->first.entries[0] && !bss->one.entries[1],
 			 "room for one frame: %d, reason %u\n", bss->one.result, bss->one.reason);
-	ksft_test_result(is_complete(&bss->first), "syscall: the stack is complete, after a part of it\n");
+	ksft_test_result(is_complete(&bss->first),
+			 "syscall: the stack is complete, after a part of it\n");
 	ksft_test_result(!memcmp(&bss->first, &bss->second, sizeof(bss->first)) &&
 			 bss->one.cookie == bss->first.cookie,
 			 "the same stack and cookie in a kernel entry\n");
 	cookie = bss->first.cookie;
 	if (run(skeleton->progs.calls))
 		ksft_exit_fail_msg("cannot run a program\n");
-	ksft_test_result(bss->first.cookie && bss->first.cookie != cookie, "another cookie in the next one\n");
+	ksft_test_result(bss->first.cookie && bss->first.cookie != cookie,
+			 "another cookie in the next one\n");
 }
 
 static void test_worker(void)
@@ -137,49 +147,49 @@ static void test_worker(void)
 	const struct taken *taken = &skeleton->bss->in_worker;
 	int result = run(skeleton->progs.start_worker);
 
-	for (int i = 0; i < 100 && !*(volatile __u32 *)&taken->calls; i++)
+	for (int i = 0; i < 100 && !__atomic_load_n(&taken->calls, __ATOMIC_ACQUIRE); i++)
 		usleep(50000);
-	ksft_test_result(!result && taken->calls == 1 && taken->result == -ESRCH, "kernel thread: %d, started: %d\n",
-			 taken->result, result);
+	ksft_test_result(!result && taken->calls == 1 && taken->result == -ESRCH,
+			 "kernel thread: %d, started: %d\n", taken->result, result);
 }
 
 static void test_callback(void)
 {
-	const struct taken *taken = &skeleton->bss->in_callback;
+	typeof(skeleton->bss) bss = skeleton->bss;
 	int result;
 
-	skeleton->bss->scheduled = 1;
+	bss->scheduled = 1;
 	result = run(skeleton->progs.schedule);
-	ksft_test_result(!result && !skeleton->bss->scheduled && taken->calls == 1,
-			 "callback: it has run before the system call's end: %d\n", skeleton->bss->scheduled);
-	test_helper(taken, "bpf_get_task_stack()");
-	ksft_test_result(is_complete(taken) &&
-			 taken->entries[taken->result - 1] == skeleton->bss->first.entries[skeleton->bss->first.result - 1],
-			 "callback: the stack is complete\n");
+	ksft_test_result(!result && !bss->scheduled && bss->in_callback.calls == 1,
+			 "callback: it has run before the system call's end: %d\n", bss->scheduled);
+	test_helper(&bss->in_callback, "bpf_get_task_stack()");
+	ksft_test_result(is_complete(&bss->in_callback), "callback: the stack is complete\n");
 }
 
-static void test_leaver(struct bpf_program *program, char *const *command, const char *what, int expected)
+static void test_leaver(struct bpf_program *program, char *const *command, const char *what,
+			int expected)
 {
-	struct taken *taken = &skeleton->bss->leaving;
+	typeof(skeleton->bss) bss = skeleton->bss;
+	struct taken *taken = &bss->leaving;
 	struct bpf_link *link = bpf_program__attach(program);
 	pid_t child;
 
 	if (!link)
 		ksft_exit_fail_msg("cannot attach to a tracepoint: %s\n", strerror(errno));
 	memset(taken, 0, sizeof(*taken));
-	skeleton->bss->scheduled = 1;
+	bss->scheduled = 1;
 	child = fork();
 	if (!child) {
-		skeleton->bss->leaver = getpid();
+		bss->leaver = getpid();
 		if (command)
 			execv(command[0], command);
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
 	bpf_link__destroy(link);
-	ksft_test_result(!skeleton->bss->scheduled && taken->calls == 1 && taken->result == expected,
+	ksft_test_result(!bss->scheduled && taken->calls == 1 && taken->result == expected,
 			 "%s: %d, %u calls, scheduled: %d\n", what, taken->result, taken->calls,
-			 skeleton->bss->scheduled);
+			 bss->scheduled);
 }
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -198,7 +208,8 @@ static void test_refused(void)
 	bpf_object__for_each_program(program, other->obj)
 		bpf_program__set_autoload(program, program == other->progs.cannot_wait);
 	result = user_stack_bpf__load(other);
-	ksft_test_result(result == -EACCES || result == -EINVAL, "a program that cannot wait is refused: %d\n", result);
+	ksft_test_result(result == -EACCES || result == -EINVAL,
+			 "a program that cannot wait is refused: %d\n", result);
 	libbpf_set_print(print);
 	user_stack_bpf__destroy(other);
 }

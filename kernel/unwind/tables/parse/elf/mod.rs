@@ -12,8 +12,8 @@
 //!
 //! [`Headers`] says where the program headers are, which need not be near the ELF header, and reads
 //! them there, each byte once. It is told a place in the file that is executed, and finds the
-//! segment that holds the place, and those of tables and notes. The loader adds one number to all addresses
-//! of a file, so where the one is in memory, the places of the others follow.
+//! segment that holds the place, and those of tables and notes. The loader adds one number to all
+//! addresses of a file, so where the one is in memory, the places of the others follow.
 //!
 //! The bytes are user memory, and need not be those of the file. So the caller has to check that
 //! the parts of the file are mapped where the headers say.
