@@ -17,9 +17,6 @@
 #include "user_stack.h"
 #include "user_stack.skel.h"
 
-
-#define noinline	__attribute__((__noinline__))
-
 #define COMPLETE	1
 #define DEPTH		6
 #define MAX_OFFSET	64
@@ -27,14 +24,14 @@
 static struct user_stack_bpf *skeleton;
 static void *returns[3];
 
-/* These are compiled without frame pointers. None of the calls is a jump. */
-noinline int probed(int n)
+/* These are compiled without frame pointers, and not inlined. None of the calls is a jump. */
+int probed(int n)
 {
 	returns[0] = __builtin_return_address(0);
 	return n + 1;
 }
 
-noinline int middle(int n)
+int middle(int n)
 {
 	int sum = probed(n);
 
@@ -42,7 +39,7 @@ noinline int middle(int n)
 	return sum + 1;
 }
 
-noinline int outer(int n)
+int outer(int n)
 {
 	int sum = middle(n);
 
