@@ -38,7 +38,7 @@ pub(crate) fn are_of_go<R: Reader>(reader: &R, len: u64) -> Result<bool, Error> 
             return Ok(true);
         }
         // No sum here is more than 2^64: `at` is less than `len`, which is less than 2^63.
-        let padded = |len: u32| u64::from(len).next_multiple_of(4);
+        let padded = |len: u32| u64::from(len).wrapping_add(3) & !3;
         at = at
             .wrapping_add(START - 4)
             .wrapping_add(padded(name_len))
