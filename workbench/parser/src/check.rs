@@ -6,7 +6,7 @@
 use crate::listing;
 use crate::memory::{Memory, Recorder};
 use crate::model;
-use crate::parse::elf::{Absence, Headers, Object, Segment, Target};
+use crate::parse::elf::{Absence, Headers, Object, Segment, Target, are_of_go};
 use crate::parse::{
     Arch, Error, Malformed, Reader, Register, Rule, Unsupported, Value, eh_frame, sframe,
 };
@@ -144,6 +144,23 @@ pub(crate) fn object(
         assert_eq!(result, expected.map_err(Error::Absent), "{offset:#x}");
     }
     Lookup { result, spent, reads }
+}
+
+/// Reads the bytes as notes: whatever they are, few are read, and none behind `len`.
+pub(crate) fn notes(memory: &Memory<'_>, len: u64) {
+    let before = memory.reads();
+    let recorder = Recorder::new(memory, len);
+
+    memory.allow(u32::MAX);
+    match are_of_go(&recorder, len) {
+        Ok(are_of_go) => {
+            let reads = recorder.reads.borrow();
+            let last = reads.last().map(|(_, bytes)| bytes.ends_with(b"Go\0\0"));
+            assert!(!are_of_go || last == Some(true));
+        }
+        Err(error) => assert_eq!(error, Error::Fault),
+    }
+    assert!(memory.reads() - before <= 8);
 }
 
 /// Checks the promises that callers rely on.

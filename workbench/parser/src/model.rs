@@ -60,9 +60,7 @@ impl Entry {
     }
 
     fn has_bytes(&self) -> bool {
-        self.file_size > 0
-            && self.end() < 1 << 63
-            && self.address + self.file_size < 1 << 63
+        self.file_size > 0 && self.end() < 1 << 63 && self.address + self.file_size < 1 << 63
     }
 
     fn segment(&self) -> Segment {

@@ -15,7 +15,7 @@ fn target(architecture: u8) -> Target {
     }
 }
 
-/// Searches a file whose headers change between reads.
+/// Searches a file whose headers change between reads, and reads the same bytes as notes.
 ///
 /// The address to look up is the place in the file. The length of the script (two bytes) and the
 /// script precede the file's bytes.
@@ -29,5 +29,6 @@ pub(crate) fn elf(data: &[u8]) {
         };
 
         assert_eq!(look(), look(), "the same search twice");
+        check::notes(&input.memory(script), input.len);
     }
 }
