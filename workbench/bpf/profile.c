@@ -5,6 +5,7 @@
  *   profile [OPTION...] [COMMAND...]
  *
  *   -F HZ     samples per second of CPU time (default 999)
+ *   -f        a sample at each page fault instead
  *   -p PID    profile this process, and what it starts
  *   -a        profile all processes
  *   -o FILE   where the stacks go (default: standard output)
@@ -320,13 +321,17 @@ static void summary(const __u64 *counts)
 			fprintf(stderr, "%8llu %s\n", others[i].samples, others[i].what);
 }
 
-/* Sample a thread and what it starts, or a CPU if THREAD is -1. */
+/*
+ * Sample a thread and what it starts, or a CPU if THREAD is -1: by a clock, or at each page fault
+ * if the frequency is 0.
+ */
 static void attach(struct profile_bpf *skeleton, pid_t thread, int cpu, unsigned long frequency, bool on_exec)
 {
 	LIBBPF_OPTS(bpf_perf_event_opts, options, .dont_enable = on_exec);
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
-		.freq = 1, .sample_freq = frequency, .inherit = thread != -1, .disabled = 1,
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.config = frequency ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_PAGE_FAULTS,
+		.freq = frequency != 0, .sample_freq = frequency ?: 1, .inherit = thread != -1, .disabled = 1,
 		.enable_on_exec = on_exec, .exclude_idle = 1,
 	};
 	int event = syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -403,9 +408,10 @@ int main(int argc, char **argv)
 	bool all = false;
 
 	out = stdout;
-	while ((option = getopt(argc, argv, "+F:p:ao:r")) != -1) {
+	while ((option = getopt(argc, argv, "+F:fp:ao:r")) != -1) {
 		switch (option) {
 		case 'F': frequency = number(optarg); break;
+		case 'f': frequency = 0; break;
 		case 'p': pid = number(optarg); break;
 		case 'a': all = true; break;
 		case 'r': raw = true; break;
@@ -419,7 +425,7 @@ int main(int argc, char **argv)
 	}
 	argv += optind;
 	if ((all && pid) || (!all && !pid && !*argv))
-		error(2, 0, "usage: profile [-F HZ] [-p PID | -a] [-o FILE] [-r] [COMMAND...]");
+		error(2, 0, "usage: profile [-F HZ | -f] [-p PID | -a] [-o FILE] [-r] [COMMAND...]");
 
 	skeleton = profile_bpf__open_and_load();
 	if (!skeleton)
