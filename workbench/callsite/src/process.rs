@@ -65,11 +65,12 @@ impl Process {
 
     /// Stops a thread. Returns whether it still exists.
     pub fn stop(&mut self, thread: Pid) -> Result<bool> {
-        if let Err(Errno::ESRCH) = ptrace::interrupt(thread) {
-            self.threads.retain(|each| *each != thread);
-            return Ok(false);
-        }
         loop {
+            // Any other stop takes the place of the one that was asked for before.
+            if let Err(Errno::ESRCH) = ptrace::interrupt(thread) {
+                self.threads.retain(|each| *each != thread);
+                return Ok(false);
+            }
             let status = match waitpid(thread, Some(WaitPidFlag::__WALL)) {
                 Err(Errno::ECHILD) => {
                     self.threads.retain(|each| *each != thread);
