@@ -19,6 +19,10 @@ OUT=${UNWIND_OUT:-$TOP/out}
 rootfs_id=$({ echo "$TOOLS_SUITE"; sed '/^#/d' "$WORKBENCH/rootfs/packages"; } | sha256sum)
 ROOTFS=$CACHE/rootfs-$TOOLS_SUITE-${rootfs_id:0:12}
 
+# That of the guest for arm64.
+rootfs_id=$({ echo "$TOOLS_SUITE"; sed '/^#/d' "$WORKBENCH/rootfs/packages-arm64"; } | sha256sum)
+ARM64_ROOTFS=$CACHE/rootfs-arm64-$TOOLS_SUITE-${rootfs_id:0:12}
+
 # The assembled kernel tree.  A tree with a base of the user's own is next to it;
 # its name contains a hash of that tree's path.
 TREE=$BUILD/tree

@@ -20,7 +20,8 @@ static __always_inline u64 unwind_user_fp_rule(void)
 	};
 	const u64 fp = frame.fp_off + UNWIND_USER_NEAR, cfa = frame.cfa_off;
 
-	if (frame.cfa_from != UNWIND_USER_REG(UNWIND_USER_FP) ||
+	if (ARCH_UNWIND_USER_FP_LOSES_SP ||
+	    frame.cfa_from != UNWIND_USER_REG(UNWIND_USER_FP) ||
 	    frame.ra_from != UNWIND_USER_AT_CFA || frame.ra_off != -(int)sizeof(u64) ||
 	    frame.fp_from != UNWIND_USER_AT_CFA || !fp || fp >= UNWIND_USER_NEAR ||
 	    fp % sizeof(u64) || cfa % sizeof(u64) ||
@@ -69,7 +70,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 	 * A probed task may be at the start of a function: unwind_user_next_fp() knows
 	 * what to do there.
 	 */
-	if (!unwind_user_has_tables(state) || state->maybe_signal ||
+	if (!unwind_user_has_tables(state) || state->maybe_signal || state->sp_unknown ||
 	    state->tracked || uprobe_is_task_probed() || ip >= TASK_SIZE_MAX ||
 	    state->stack_end - state->stack_start < UNWIND_USER_NEAR)
 		return nr;

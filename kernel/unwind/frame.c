@@ -36,7 +36,7 @@ int unwind_user_register(struct unwind_user_state *state, unsigned int reg,
 	switch (reg) {
 	case UNWIND_USER_SP:
 		*value = state->sp;
-		return 0;
+		return state->sp_unknown ? -ENOENT : 0;
 	case UNWIND_USER_FP:
 		*value = state->fp;
 		return state->fp == UNWIND_USER_FP_UNKNOWN ? -ENOENT : 0;
@@ -73,6 +73,24 @@ static int unwind_user_value(struct unwind_user_state *state, u8 from, s32 off,
 	return 0;
 }
 
+/* Get the return address. A frame that has called does not have it in a register any more. */
+static int unwind_user_return_address(struct unwind_user_state *state,
+				      const struct unwind_user_frame *frame, unsigned long cfa,
+				      unsigned long *ra)
+{
+	int ret;
+
+	if (frame->ra_from != UNWIND_USER_UNCHANGED)
+		ret = unwind_user_value(state, frame->ra_from, frame->ra_off, cfa, ra);
+	else if (ARCH_UNWIND_USER_RA && state->exact)
+		ret = unwind_user_register(state, ARCH_UNWIND_USER_RA, ra);
+	else
+		ret = -EINVAL;
+	if (!ret)
+		*ra = arch_unwind_user_return_address(*ra);
+	return ret;
+}
+
 /* Read the caller's return address and frame pointer, and the word above the frame. */
 static int unwind_user_read_frame(struct unwind_user_state *state,
 				  const struct unwind_user_frame *frame, unsigned long cfa,
@@ -80,11 +98,7 @@ static int unwind_user_read_frame(struct unwind_user_state *state,
 {
 	int ret;
 
-	/* An architecture whose calls leave it in a register reads that here. */
-	if (frame->ra_from == UNWIND_USER_UNCHANGED)
-		return -EINVAL;
-
-	ret = unwind_user_value(state, frame->ra_from, frame->ra_off, cfa, ra);
+	ret = unwind_user_return_address(state, frame, cfa, ra);
 	if (!ret && frame->fp_from != UNWIND_USER_UNCHANGED) {
 		ret = unwind_user_value(state, frame->fp_from, frame->fp_off, cfa, fp);
 		/* The stack goes on: perhaps no rule needs it. */
@@ -156,6 +170,8 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 
 	/* Get the Canonical Frame Address (CFA) */
 	if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_SP)) {
+		if (state->sp_unknown)
+			return -ENOENT;
 		cfa = state->sp + frame->cfa_off;
 	} else if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_FP)) {
 		if (state->fp == UNWIND_USER_FP_UNKNOWN)
@@ -198,7 +214,7 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 		ret = unwind_user_read_frame(state, frame, cfa, &ra, &fp, &above);
 	if (ret)
 		return ret;
-	ra = uprobe_return_address(arch_unwind_user_return_address(ra), cfa);
+	ra = uprobe_return_address(ra, cfa);
 
 	/* perf could take a kernel address for PERF_CONTEXT_... */
 	if (!ra || ra >= TASK_SIZE_MAX)
@@ -207,6 +223,7 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 	state->ip = ra;
 	state->sp = cfa;
 	state->fp = fp;
+	state->sp_unknown = false;
 	state->topmost = false;
 	state->context = 0;
 	state->exact = frame->flags & UNWIND_USER_SIGNAL;

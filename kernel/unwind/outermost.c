@@ -28,7 +28,7 @@ static bool has_arguments(struct unwind_user_state *state)
 bool unwind_user_is_outermost(struct unwind_user_state *state)
 {
 	/* The program's arguments are there, and the main thread's frames below. */
-	long above = state->sp - current->mm->start_stack;
+	long above = state->sp_unknown ? LONG_MIN : state->sp - current->mm->start_stack;
 	unsigned long word;
 	bool has_pair;
 

@@ -49,6 +49,7 @@ int unwind_user_next_signal(struct unwind_user_state *state)
 	if (!state->ip || state->ip >= TASK_SIZE_MAX)
 		return -EINVAL;
 
+	state->sp_unknown = false;
 	state->topmost = false;
 	state->exact = true;
 	state->current_type = UNWIND_USER_TYPE_SIGNAL;
@@ -57,6 +58,14 @@ int unwind_user_next_signal(struct unwind_user_state *state)
 	unwind_user_leave_trampoline(state);
 	unwind_user_check_signal(state);
 	return 0;
+}
+
+/* Say whether the current frame, which no table covers, is a restorer without another mark. */
+bool unwind_user_is_plain_restorer(struct unwind_user_state *state)
+{
+	return ARCH_UNWIND_USER_PLAIN_RESTORER && !state->sp_unknown &&
+	       state->ws == sizeof(long) && unwind_user_find_text(state, state->ip) &&
+	       arch_unwind_user_is_restorer(state);
 }
 
 /*

@@ -49,6 +49,7 @@ int unwind_user_next_call_site(struct unwind_user_state *state);
 void unwind_user_check_signal(struct unwind_user_state *state);
 void unwind_user_leave_trampoline(struct unwind_user_state *state);
 bool unwind_user_is_signal(struct unwind_user_state *state);
+bool unwind_user_is_plain_restorer(struct unwind_user_state *state);
 int unwind_user_next_signal(struct unwind_user_state *state);
 
 /* outermost.c */

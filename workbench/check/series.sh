@@ -73,8 +73,8 @@ checkpatch_ignores() {
 	! touches 'include/uapi/|tools/include/uapi/' || ignore+=,BIT_MACRO
 	# uprobes use RCU Tasks Trace, which checkpatch does not know.
 	! touches 'kernel/events/uprobes\.c$' || ignore+=,RCU_TASKS_TRACE
-	# for_each_user_frame() is the base's.
-	! touches 'kernel/unwind/user\.c$' || ignore+=,MACRO_ARG_REUSE
+	# for_each_user_frame() is the base's, and ARCH_INIT_USER_FP_FRAME() as on x86.
+	! touches 'kernel/unwind/user\.c$|arch/arm64/include/asm/unwind_user\.h$' || ignore+=,MACRO_ARG_REUSE
 	# It takes FIXTURE_DATA(name) *self for a product.
 	! touches tools/testing/selftests/unwind_user/ || ignore+=,SPACING
 	# That test uses BUG_ON() by design; and the base has no history.

@@ -22,6 +22,10 @@ use crate::text::{
 #[cfg(CONFIG_X86_64)]
 pub(crate) type Machine = crate::parse::Amd64;
 
+/// The architecture of this kernel.
+#[cfg(CONFIG_ARM64)]
+pub(crate) type Machine = crate::parse::AArch64;
+
 /// The format of a table, with the number by which programs and C know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -70,6 +70,7 @@ pub(crate) trait Arch {
 }
 
 /// AMD64.
+#[allow(dead_code, reason = "tests and tools read tables of it")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amd64 {}
 

@@ -58,6 +58,10 @@ const MAX_FOUND: usize = 4096;
 #[cfg(CONFIG_X86_64)]
 const TARGET: elf::Target = elf::Target::AMD64;
 
+/// The files that this kernel runs.
+#[cfg(CONFIG_ARM64)]
+const TARGET: elf::Target = elf::Target::aarch64(PAGE_SIZE as u64);
+
 static_assert!(TARGET.page_size == PAGE_SIZE as u64);
 
 impl Registry {

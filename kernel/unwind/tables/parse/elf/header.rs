@@ -28,10 +28,20 @@ pub(crate) struct Target {
 
 impl Target {
     /// `EM_X86_64`.
+    #[allow(dead_code, reason = "other kernels run other files")]
     pub(crate) const AMD64: Self = Self {
         machine: 62,
         page_size: 4096,
     };
+
+    /// `EM_AARCH64`, with pages of `page_size` bytes.
+    #[allow(dead_code, reason = "other kernels run other files")]
+    pub(crate) const fn aarch64(page_size: u64) -> Self {
+        Self {
+            machine: 183,
+            page_size,
+        }
+    }
 }
 
 /// A decoded ELF header: where the program headers are, and nothing else.
