@@ -405,6 +405,21 @@ FIXTURE_VARIANT_ADD(undescribed, called_through_a_register)
 	{ { asm_alone, 0, { asm_alone_ip }, .guessed = true } }
 };
 
+FIXTURE_VARIANT_ADD(undescribed, init_and_fini)
+{
+	{ { asm_init, 0, { asm_init_ip }, .guessed = true } }
+};
+
+FIXTURE_VARIANT_ADD(undescribed, entry_of_a_plt)
+{
+	{ { chain_asm_plt, 0, { asm_plt_ip, chain_asm_plt_return }, .guessed = true } }
+};
+
+FIXTURE_VARIANT_ADD(undescribed, thunk)
+{
+	{ { chain_asm_thunk, 0, { asm_thunk_ip, chain_asm_thunk_return }, .guessed = true } }
+};
+
 FIXTURE_VARIANT_ADD(undescribed, below_stale_return_addresses)
 {
 	{ { chain_asm_stale, 0, { asm_stale_ip, chain_asm_stale_return }, .guessed = true } }

@@ -109,6 +109,53 @@ label asm_alone_ip
 	ret
 end_bare asm_alone
 
+/* As _init and _fini: called through a register, with padding. */
+begin_bare asm_init
+	subq	$0x8, %rsp
+	movl	$__NR_getppid, %eax
+	syscall
+label asm_init_ip
+	addq	$0x8, %rsp
+	ret
+end_bare asm_init
+
+/* As an entry of a PLT, and the one that it jumps to: they have pushed two words. */
+begin_bare asm_plt
+	pushq	$0x12
+	jmp	1f
+1:	pushq	stale_data(%rip)
+	movl	$__NR_getppid, %eax
+	syscall
+label asm_plt_ip
+	addq	$0x10, %rsp
+	ret
+end_bare asm_plt
+
+begin chain_asm_plt
+	push_reg %rbx
+	call	asm_plt
+label chain_asm_plt_return
+	pop_reg	%rbx
+	ret
+end chain_asm_plt
+
+/* A thunk has nothing on the stack, and jumps on. */
+begin_bare asm_thunk
+	movl	$__NR_getppid, %eax
+	syscall
+label asm_thunk_ip
+	jmp	1f
+1:	ret
+end_bare asm_thunk
+
+begin chain_asm_thunk
+	push_reg %rbx
+	call	asm_thunk
+label chain_asm_thunk_return
+	pop_reg	%rbx
+	ret
+end chain_asm_thunk
+
 /*
  * Its words on the stack look like return addresses: behind calls, but not where compilers put
  * them; or there, but not behind a call; or behind a call and there, but in no table's function.

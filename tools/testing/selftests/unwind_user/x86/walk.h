@@ -17,12 +17,17 @@ extern const char chain_tail_return[], undescribed_return[], chain_undescribed_r
 
 /* Topmost functions without a table; those of other stacks have the name of their chain. */
 void asm_alone(int depth);
+void asm_init(int depth);
+void chain_asm_plt(int depth);
+void chain_asm_thunk(int depth);
 void chain_asm_stale(int depth);
 void chain_asm_called(int depth);
 void chain_asm_bare_called(int depth);
 void chain_asm_behind(int depth);
 void chain_asm_far(int depth);
-extern const char asm_alone_ip[];
+extern const char asm_alone_ip[], asm_init_ip[];
+extern const char asm_plt_ip[], chain_asm_plt_return[];
+extern const char asm_thunk_ip[], chain_asm_thunk_return[];
 extern const char asm_stale_ip[], chain_asm_stale_return[];
 extern const char asm_called_ip[], asm_caller_return[], chain_asm_called_return[];
 extern const char asm_bare_caller_return[], chain_asm_bare_called_return[];
