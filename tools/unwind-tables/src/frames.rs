@@ -202,11 +202,13 @@ fn compare_all(machine: Machine, directories: &[&str]) {
         "{} wrong: {wrong:#?}",
         outcome.wrong.len()
     );
-    // The kernel's documentation says 0.001 % of x86-64. Among all files of AArch64 are vector
-    // functions, whose frames have a size that depends on the machine.
+    // The kernel's documentation says 0.001 % of x86-64, in all files; one file of a few may have
+    // more. Among all files of AArch64 are vector functions, whose frames have a size that depends
+    // on the machine.
     let least = match machine {
         Machine::AArch64 if all_files() => 350,
-        _ => 100_000,
+        _ if all_files() => 100_000,
+        _ => 5_000,
     };
     let all = outcome.bytes(|_| true);
     let too_much = agree::Kind::TooMuchWork.text();
