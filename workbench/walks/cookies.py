@@ -72,7 +72,7 @@ def compare(tap, name, kind, found, perf):
             print(f"# {name}: {stack.tid} {REASONS[stack.reason]} {stack.guessed} {' '.join(map(hex, stack.frames))}")
     # If all were the same, stacks of other entries would pass, too.
     changes = sum(left.frames != right.frames for (left, _), (right, _) in zip(common, common[1:]))
-    tap.result(len(common) >= COMMON and not different and changes > len(common) / 2,
+    tap.result(len(common) >= COMMON and not different and changes > len(common) / 10,
                f"{name}: {len(common) - len(different)} of {len(common)} stacks with the same cookie are the same, "
                f"{changes} differ from the one before")
     tap.result(not found.changed and not perf.changed,
