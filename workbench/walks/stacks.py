@@ -319,8 +319,10 @@ def judge_clock(tap, program, recorded, name):
             continue
         count += 1
         leaving += functions[0] in LAST
-        # Before the first call, the walker cannot recognise the outermost frame.
-        whole = functions[-1] in OUTERMOST and not (len(functions) == 1 and sample.end)
+        # Before the first call, the walker cannot recognise the outermost frame, but that of a new
+        # thread.
+        alone = len(functions) == 1 and sample.end
+        whole = functions[-1] in OUTERMOST and not (alone and functions[-1] != "__clone")
         if whole != (sample.end in (None, GUESSED_END)):
             wrong += 1
             print(f"# {sample.end or 'reported complete'}: {program.show(sample.chain)}")
