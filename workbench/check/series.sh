@@ -581,6 +581,8 @@ build_touched() { # TREE ARCH [vmlinux]
 		arch/x86/entry/vdso/*) [ "$2" != x86_64 ] || targets+=(arch/x86/entry/vdso/); continue ;;
 		arch/x86/*64[./]*) [ "$2" = x86_64 ] || continue ;; # Makefiles name them by $(BITS)
 		arch/x86/*) [ "$2" != arm64 ] || continue ;;
+		arch/arm64/*) [ "$2" = arm64 ] || continue ;;
+		kernel/trace/trace_selftest.c) continue ;; # trace.c includes it
 		rust/*) continue ;; # `prepare' builds those
 		*.rs) [ -e "$1/${file%/*}/Makefile" ] && grep -qw "$(basename "${file%.rs}.o")" "$1/${file%/*}/Makefile" || continue ;;
 		esac
