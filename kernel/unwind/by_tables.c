@@ -96,6 +96,11 @@ int unwind_user_next_tables(struct unwind_user_state *state)
 		ret = apply_tracking(state, &frame, cfa_above);
 	else
 		ret = unwind_user_apply(state, &frame, cfa_above);
+	if (ret == -ENOENT && state->sp_unknown) {
+		/* The frame pointer leads on. */
+		state->end = UNWIND_USER_END_NO_INFO;
+		return -EAGAIN;
+	}
 	if (ret) {
 		const u8 reg = frame.cfa_from & UNWIND_USER_REG_MASK;
 

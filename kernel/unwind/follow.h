@@ -32,6 +32,19 @@ static __always_inline u64 unwind_user_fp_rule(void)
 	       cfa / sizeof(u64) << UNWIND_TABLES_RULE_CFA;
 }
 
+/*
+ * Get the address behind a usual frame's return address. Calls that store it do so just
+ * below the CFA.
+ */
+static __always_inline unsigned long unwind_user_above_ra(u64 rule, unsigned long cfa)
+{
+	const u64 mask = GENMASK_ULL(UNWIND_TABLES_RULE_RA_BITS - 1, 0);
+
+	if (!ARCH_UNWIND_USER_RA)
+		return cfa;
+	return cfa - (rule >> UNWIND_TABLES_RULE_RA & mask) * sizeof(u64);
+}
+
 /* Say whether skipped text has no table, and the frame pointer may lead on. */
 static __always_inline bool unwind_user_has_fp(const struct unwind_user_state *state,
 					       unsigned long ip, unsigned long sp,
@@ -43,8 +56,8 @@ static __always_inline bool unwind_user_has_fp(const struct unwind_user_state *s
 
 /*
  * Follow the stack as long as the rules are usual: the CFA is a number above the stack
- * pointer or the frame pointer, and the return address and the saved frame pointer are
- * just below the CFA. Most frames of most stacks are so. The state stays in registers.
+ * pointer or the frame pointer, the return address is in the frame, and the saved frame
+ * pointer is near it. Most frames of most stacks are so. The state stays in registers.
  *
  * Addresses without a remembered rule are looked up. The outermost frame ends the stack.
  * All other frames are left to unwind_user_next(), which would do each step of this in the
@@ -55,7 +68,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 		   unsigned int max)
 {
 	struct unwind_tables_walk *walk = &state->tables;
-	/* The lowest CFA with UNWIND_USER_NEAR bytes of stack below it, and the bytes above. */
+	/* The lowest address with UNWIND_USER_NEAR bytes of stack below it, and the bytes above. */
 	const unsigned long lowest = state->stack_start + UNWIND_USER_NEAR;
 	const unsigned long room = state->stack_end - lowest;
 	/* A caller is looked up at its call, not at the return address. */
@@ -76,7 +89,7 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 		return nr;
 
 	while (nr < max && !signal) {
-		unsigned long cfa, ra, caller_fp = fp, above = 0;
+		unsigned long cfa, end, ra, caller_fp = fp, above = 0;
 		const void __user *near;
 		unsigned int saved;
 		bool by_fp;
@@ -108,13 +121,15 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 
 		cfa = (rule & UNWIND_TABLES_RULE_FROM_FP ? fp : sp) +
 		      (rule >> UNWIND_TABLES_RULE_CFA) * sizeof(u64);
-		if (cfa <= sp || cfa & (sizeof(u64) - 1) || cfa - lowest > room)
+		end = unwind_user_above_ra(rule, cfa);
+		if (cfa <= sp || cfa & (sizeof(u64) - 1) || cfa - lowest > room ||
+		    end - lowest > room)
 			break;
 
 		/* Offset of the saved frame pointer from @near. The field counts words. */
 		saved = rule * (sizeof(u64) >> UNWIND_TABLES_RULE_FP) &
 			(UNWIND_USER_NEAR - sizeof(u64));
-		near = (const void __user *)(cfa - UNWIND_USER_NEAR);
+		near = (const void __user *)(end - UNWIND_USER_NEAR);
 		scoped_user_read_access_size(near, UNWIND_USER_NEAR + sizeof(u64), fault) {
 			const void __user *top = near + UNWIND_USER_NEAR;
 
@@ -122,7 +137,8 @@ unwind_user_follow(struct unwind_user_state *state, unsigned long *entries, unsi
 			if (saved)
 				unsafe_get_user(caller_fp, (unsigned long __user *)(near + saved),
 						fault);
-			if (cfa < state->stack_end)
+			/* A signal frame is above the return address that led to its handler. */
+			if (!ARCH_UNWIND_USER_RA && cfa < state->stack_end)
 				unsafe_get_user(above, (unsigned long __user *)top, no_word_above);
 		}
 no_word_above:

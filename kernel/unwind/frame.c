@@ -169,9 +169,13 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 	int ret;
 
 	/* Get the Canonical Frame Address (CFA) */
-	if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_SP)) {
-		if (state->sp_unknown)
+	if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_SP) && state->sp_unknown) {
+		/* After a call, the frame pointer points to where its caller's is saved. */
+		if (state->exact || frame->fp_from != UNWIND_USER_AT_CFA)
 			return -ENOENT;
+		cfa = state->fp - frame->fp_off;
+		state->guessed = true;
+	} else if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_SP)) {
 		cfa = state->sp + frame->cfa_off;
 	} else if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_FP)) {
 		if (state->fp == UNWIND_USER_FP_UNKNOWN)
@@ -223,7 +227,9 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 	state->ip = ra;
 	state->sp = cfa;
 	state->fp = fp;
-	state->sp_unknown = false;
+	/* A return address in the caller's frame was pushed by a linker's stub. */
+	state->sp_unknown = ARCH_UNWIND_USER_FP_LOSES_SP && frame->ra_off >= 0 &&
+			    frame->ra_from == UNWIND_USER_AT_CFA;
 	state->topmost = false;
 	state->context = 0;
 	state->exact = frame->flags & UNWIND_USER_SIGNAL;

@@ -79,6 +79,8 @@ static_assert!(Packed::USUAL == bindings::UNWIND_TABLES_RULE_USUAL as u64);
 static_assert!(Packed::OUTERMOST == bindings::UNWIND_TABLES_RULE_OUTERMOST as u64);
 static_assert!(Packed::FROM_FP == bindings::UNWIND_TABLES_RULE_FROM_FP as u64);
 static_assert!(Packed::FP == bindings::UNWIND_TABLES_RULE_FP);
+static_assert!(Packed::RA == bindings::UNWIND_TABLES_RULE_RA);
+static_assert!(Packed::RA_BITS == bindings::UNWIND_TABLES_RULE_RA_BITS);
 static_assert!(Packed::CFA == bindings::UNWIND_TABLES_RULE_CFA);
 static_assert!(Packed::CFA_BITS == bindings::UNWIND_TABLES_RULE_CFA_BITS);
 // C's own words are none of these.

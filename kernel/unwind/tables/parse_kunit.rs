@@ -35,6 +35,7 @@ mod tests {
             Error,
             Reader,
             Rule,
+            Stub,
             Value, //
         },
         vectors::{
@@ -297,6 +298,91 @@ mod tests {
         for code in others {
             assert_eq!(end_with(code), None);
         }
+    }
+
+    /// The call instructions of AArch64, behind other bytes; and jumps, returns and a hint.
+    #[test]
+    fn calls_of_aarch64() {
+        // To itself, and as far as possible.
+        let direct = [(0x9400_0000, -4), (0x9600_0001, -(1 << 27)), (0x95ff_fffe, (1 << 27) - 12)];
+        let indirect = [
+            0xd63f_0000,
+            0xd63f_03c0,
+            0xd73f_0867,
+            0xd73f_087f,
+            0xd73f_0fde,
+            0xd63f_087f,
+            0xd63f_0fdf,
+        ];
+        let others = [
+            0x17ff_fff6,
+            0xd61f_0060,
+            0xd65f_03c0,
+            0xd65f_0bff,
+            0xd71f_0867,
+            0xd61f_087f,
+            0xd503_201f,
+            0xd69f_03e0,
+            0xb4ff_fdc0,
+            0,
+        ];
+        let call = |word: u32| {
+            let [a, b, c, d] = word.to_le_bytes();
+
+            AArch64::call(&[0, 0, 0x94, a, b, c, d])
+        };
+
+        for (word, distance) in direct {
+            assert_eq!(call(word), Some(Call::Direct(distance)));
+        }
+        for word in indirect {
+            assert_eq!(call(word), Some(Call::Indirect));
+        }
+        for word in others {
+            assert_eq!(call(word), None);
+        }
+    }
+
+    /// Stubs of AArch64, from each of their instructions on; and code that is none.
+    #[test]
+    fn stubs() {
+        const NOP: u32 = 0xd503_201f;
+        // BTI c; ADRP x16; LDR x17; ADD x16; BR x17.
+        const ENTRY: [u32; 5] = [0xd503_245f, 0xb000_0150, 0xf940_fe11, 0x9107_e210, 0xd61f_0220];
+        // ADRP x16; ADD x16; BR x16.
+        const VENEER: [u32; 3] = [0xb000_0150, 0x9107_e210, 0xd61f_0200];
+        const FIRST_ENTRY: u32 = 0xa9bf_7bf0;
+        let is_stub = |before: &[u32], from: &[u32]| {
+            let mut code = [NOP.to_le(); Stub::LEN];
+            let (up, down) = code.split_at_mut(Stub::BEFORE);
+
+            for (to, word) in up.iter_mut().rev().zip(before.iter().rev()) {
+                *to = word.to_le();
+            }
+            for (to, word) in down.iter_mut().zip(from) {
+                *to = word.to_le();
+            }
+            AArch64::is_stub(&code)
+        };
+
+        for i in 0..5 {
+            assert!(is_stub(&ENTRY[..i.min(4)], &ENTRY[i..]));
+            assert!(i > 2 || is_stub(&VENEER[..i], &VENEER[i..]));
+            // One instruction that does something else.
+            let mut entry = ENTRY;
+            entry[i] = NOP;
+            assert!(!is_stub(&[], &entry));
+        }
+        // The table's first entry has pushed a word, and it may be long ago.
+        assert!(!is_stub(&[FIRST_ENTRY], &ENTRY[1..]));
+        assert!(!is_stub(&[FIRST_ENTRY, ENTRY[1], ENTRY[2], ENTRY[3]], &ENTRY[4..]));
+        assert!(!is_stub(&[], &[FIRST_ENTRY, ENTRY[1], ENTRY[2], ENTRY[3], ENTRY[4]]));
+        // Other registers than x16 and x17, and no jump within five instructions.
+        for word in [0xb000_014f, 0xf940_fe10, 0x9107_e211, 0x9107_e230, 0xd61f_0240] {
+            assert!(!is_stub(&[], &[word, ENTRY[4]]));
+        }
+        assert!(!is_stub(&[], &[ENTRY[0], ENTRY[1], ENTRY[1], ENTRY[1], ENTRY[1], ENTRY[4]]));
+        assert!(!Amd64::is_stub(&[0; Stub::LEN]));
     }
 
     /// The search of these tests is that of the kernel.

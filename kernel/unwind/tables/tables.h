@@ -24,13 +24,15 @@ enum {
 
 /*
  * Bits of a rule in a word. The walker applies usual rules as they are: FP is the shift of
- * the frame pointer's place, and CFA that of the CFA's offset, both in words. The 25 bits
- * between them are 0: the return address is just below the CFA. They are for
- * architectures that have it elsewhere, or the frame pointer farther away.
+ * the frame pointer's place, RA that of the distance of the return address's end below the
+ * CFA, and CFA that of the CFA's offset, all in words. RA's are 0 where calls store the
+ * return address.
  */
 #define UNWIND_TABLES_RULE_USUAL	0x1
 #define UNWIND_TABLES_RULE_FROM_FP	0x2
 #define UNWIND_TABLES_RULE_FP		2
+#define UNWIND_TABLES_RULE_RA		7
+#define UNWIND_TABLES_RULE_RA_BITS	12
 #define UNWIND_TABLES_RULE_CFA		32
 #define UNWIND_TABLES_RULE_CFA_BITS	20
 /* In a word that is not usual but has the bit of FROM_FP: there is no caller. */
@@ -94,6 +96,9 @@ struct unwind_tables_object {
 
 /* How many bytes before a return address tell whether a call ends there. */
 #define UNWIND_TABLES_CALL	7
+/* How many words of code around an address, and before it, tell whether it is in a stub. */
+#define UNWIND_TABLES_STUB	9
+#define UNWIND_TABLES_STUB_BEFORE 4
 
 /* sysctl.c */
 extern unsigned int unwind_tables_level;
@@ -131,6 +136,7 @@ int __unwind_tables_unregister(struct mm_struct *mm, const struct unwind_table *
 u64 __unwind_tables_find(unsigned long ip, unsigned int reg, struct unwind_tables_walk *walk);
 int __unwind_tables_unpack(u64 rule, struct unwind_user_frame *frame);
 bool unwind_tables_is_call(const u8 *code, unsigned long ra, unsigned long *target);
+bool unwind_tables_is_stub(const u32 *code);
 
 /* Say whether an address is in the text about which a walk asks no table. */
 static inline bool unwind_tables_is_skipped(const struct unwind_tables_walk *walk,

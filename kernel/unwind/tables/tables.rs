@@ -49,7 +49,8 @@ use crate::{
         Arch,
         Call,
         Packed,
-        Rule, //
+        Rule,
+        Stub, //
     },
     registry::{
         max_explicit,
@@ -350,6 +351,21 @@ pub unsafe extern "C" fn unwind_tables_is_call(
 }
 
 static_assert!(Call::LEN == bindings::UNWIND_TABLES_CALL as usize);
+
+/// Says whether code is that of a linker's stub, given [`Stub::LEN`] words around an address: see
+/// [`Arch::is_stub`].
+///
+/// # Safety
+///
+/// `code` must be valid for reading.
+#[export]
+pub unsafe extern "C" fn unwind_tables_is_stub(code: *const u32) -> bool {
+    // SAFETY: `code` is valid for reading so many words.
+    Machine::is_stub(unsafe { &*code.cast() })
+}
+
+static_assert!(Stub::BEFORE == bindings::UNWIND_TABLES_STUB_BEFORE as usize);
+static_assert!(Stub::LEN == bindings::UNWIND_TABLES_STUB as usize);
 
 /// Makes a registry for an address space that has none. Returns null if there is no memory.
 ///

@@ -10,6 +10,7 @@
 #include <linux/unwind_user_types.h>
 #include <asm/compiler.h>
 #include <asm/ptrace.h>
+#include <asm/unistd.h>
 #include <asm/vdso.h>
 
 /* 32-bit programs have frame pointers in other registers, and no tables. */
@@ -64,6 +65,14 @@ static inline bool arch_unwind_user_maybe_signal(unsigned long ip, unsigned long
 
 /* Those of C libraries have neither a table nor a place. */
 #define ARCH_UNWIND_USER_PLAIN_RESTORER	true
+
+/* A thread returns from clone() like its parent, with another result and another stack. */
+static inline bool arch_unwind_user_is_new_thread(const struct pt_regs *regs)
+{
+	return !regs->regs[0] && (regs->regs[8] == __NR_clone || regs->regs[8] == __NR_clone3);
+}
+
+#define arch_unwind_user_is_new_thread arch_unwind_user_is_new_thread
 
 static inline bool arch_unwind_user_unsupported(void)
 {

@@ -19,6 +19,17 @@ impl Call {
     pub(crate) const LEN: usize = 7;
 }
 
+/// How many words of code around an address tell whether it is in a stub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stub {}
+
+impl Stub {
+    /// Words before the address.
+    pub(crate) const BEFORE: usize = 4;
+    /// Words before the address and from it on.
+    pub(crate) const LEN: usize = 9;
+}
+
 /// An architecture.
 pub(crate) trait Arch {
     /// DWARF number of the stack pointer.
@@ -49,10 +60,14 @@ pub(crate) trait Arch {
         None
     }
 
-    /// Returns the call instruction that ends behind these bytes. Returns `None` if there is none,
-    /// or calls leave the return address in a register.
-    fn call(_: &[u8; Call::LEN]) -> Option<Call> {
-        None
+    /// Returns the call instruction that ends behind these bytes. Returns `None` if there is none.
+    fn call(code: &[u8; Call::LEN]) -> Option<Call>;
+
+    /// Says whether code, given as it is in memory, is that of a linker's stub, and only jumps on
+    /// from the address: the return address is still in the register in which calls leave it, and
+    /// the stack pointer is that of the call.
+    fn is_stub(_: &[u32; Stub::LEN]) -> bool {
+        false
     }
 
     /// Returns the register with a DWARF number.
@@ -150,4 +165,50 @@ impl Arch for AArch64 {
     // that save the return address and not the frame pointer: `str x30, [sp, #-16]!`.
     const SFRAME_WORDS: u16 = 1 << 1 | 1 << 2 | 1 << 3;
     const SIGNAL_FRAME: Option<[i32; 3]> = None;
+
+    /// "BL", "BLR" and "BLRAA, BLRAAZ, BLRAB, BLRABZ" in the Arm Architecture Reference Manual.
+    fn call(code: &[u8; Call::LEN]) -> Option<Call> {
+        let [.., a, b, c, d] = *code;
+        let word = u32::from_le_bytes([a, b, c, d]);
+
+        if word & 0xfc00_0000 == 0x9400_0000 {
+            // 26 bits with a sign. They count words from the instruction, which is the last one.
+            let words = (word.wrapping_shl(6) as i32).wrapping_shr(6);
+
+            return Some(Call::Direct(words.wrapping_sub(1).wrapping_mul(4)));
+        }
+        // With a modifier, a register is where the others have 31.
+        let is_indirect = word & 0xffff_fc1f == 0xd63f_0000
+            || word & 0xffff_f81f == 0xd63f_081f
+            || word & 0xffff_f800 == 0xd73f_0800;
+
+        is_indirect.then_some(Call::Indirect)
+    }
+
+    /// "Procedure Linkage Table" and "Use of IP0 and IP1 by the linker" of the psABI: an entry or a
+    /// veneer computes an address in x16 and x17, and jumps there. The table's first entry has
+    /// stored both registers before.
+    fn is_stub(code: &[u32; Stub::LEN]) -> bool {
+        /// BR x16 and BR x17.
+        const JUMPS: [u32; 2] = [0xd61f_0200, 0xd61f_0220];
+        /// STP x16, x30, [sp, #-16]!
+        const FIRST_ENTRY: u32 = 0xa9bf_7bf0;
+        /// Says whether an instruction changes nothing but x16 and x17: BTI c, ADRP x16, LDR x17
+        /// from x16 and an offset, and ADD of a number to x16.
+        const fn is_harmless(word: u32) -> bool {
+            word == 0xd503_245f
+                || word & 0x9f00_001f == 0x9000_0010
+                || word & 0xffc0_03ff == 0xf940_0211
+                || word & 0xff80_03ff == 0x9100_0210
+        }
+        let words = || code.iter().map(|word| u32::from_le(*word));
+
+        words()
+            .take(Stub::BEFORE)
+            .all(|word| word != FIRST_ENTRY)
+            && words()
+                .skip(Stub::BEFORE)
+                .find(|word| !is_harmless(*word))
+                .is_some_and(|word| JUMPS.contains(&word))
+    }
 }

@@ -32,7 +32,8 @@ pub(crate) mod sframe;
 pub(crate) use arch::{
     Amd64,
     Arch,
-    Call, //
+    Call,
+    Stub, //
 };
 pub(crate) use array::{
     Array,

@@ -3,6 +3,7 @@
 //! A rule in a word, as the kernel remembers it.
 
 use super::{
+    Arch,
     Register,
     Rule,
     Value, //
@@ -12,16 +13,18 @@ use super::{
 ///
 /// Most rules are usual, and C applies them, too. From the least significant bit, a usual rule has:
 /// [`Packed::USUAL`]; [`Packed::FROM_FP`]; the place of the saved frame pointer, in words from
-/// [`Packed::NEAR`] bytes below the CFA, or 0 if it was not saved; and, from bit [`Packed::CFA`]
-/// on, the offset of the CFA in words. The bits between are 0. They are for architectures that have
-/// the return address elsewhere than just below the CFA, or the frame pointer farther away.
+/// [`Packed::NEAR`] bytes below the end of the return address, or 0 if it was not saved; from bit
+/// [`Packed::RA`] on, the distance of that end below the CFA in words, which is 0 where calls store
+/// the return address; and, from bit [`Packed::CFA`] on, the offset of the CFA in words. The bits
+/// between are 0.
 ///
 /// Any other rule has: 0; [`Packed::OTHER`]; six bits of flags; the source of the CFA, a byte; the
 /// offset of the saved frame pointer from the CFA, in 16 bits, 0 if it was not saved and
 /// [`Packed::LOST`] if it is unknown; and the offset of the CFA, in 32 bits. With
-/// [`Rule::CFA_ABOVE`], two offsets share these 32 bits.
+/// [`Rule::CFA_ABOVE`], two offsets share these 32 bits. The return address is just below the CFA,
+/// or in its register with [`Packed::RA_IN_REGISTER`].
 ///
-/// In both, the return address is just below the CFA.
+/// No word says whether the return address is signed: the walker strips all of them.
 ///
 /// # Invariants
 ///
@@ -38,16 +41,24 @@ impl Packed {
     /// In a usual rule: the shift of the place of the saved frame pointer.
     pub(crate) const FP: u32 = 2;
     const FP_BITS: u32 = 5;
+    /// In a usual rule: the shift of the distance of the return address's end below the CFA.
+    pub(crate) const RA: u32 = Self::FP + Self::FP_BITS;
+    /// In a usual rule: the number of bits of that distance.
+    pub(crate) const RA_BITS: u32 = 12;
     /// In a usual rule: the shift of the offset of the CFA.
     pub(crate) const CFA: u32 = 32;
     /// In a usual rule: the number of bits of the offset of the CFA.
     pub(crate) const CFA_BITS: u32 = 20;
-    /// How far below the CFA a usual frame may have saved the frame pointer, in bytes.
+    /// How far below the end of the return address a usual frame may have saved the frame pointer,
+    /// in bytes.
     pub(crate) const NEAR: i16 = 256;
     /// The bit of any other rule, and of [`Packed::NOTHING`].
     pub(crate) const OTHER: u64 = 1 << 1;
     /// In any other rule: there is no caller.
     pub(crate) const OUTERMOST: u64 = (Rule::outermost().flags() as u64) << Self::FLAGS;
+
+    /// In any other rule: the return address is in the register in which calls leave it.
+    const RA_IN_REGISTER: u64 = (Rule::SIGNED as u64) << Self::FLAGS;
 
     const BY_SP: u8 = Value::Register(Register::Sp, 0).source();
     const BY_FP: u8 = Value::Register(Register::Fp, 0).source();
@@ -67,10 +78,15 @@ impl Packed {
     // INVARIANT: It has the bit.
     pub(crate) const NOTHING_BUT_FP: Self = Self(Self::OTHER | Self::KEEPS_FP);
 
-    /// Packs a rule. Returns `None` if it does not fit.
+    /// Packs a rule of an architecture. Returns `None` if it does not fit.
     #[inline(always)]
-    pub(crate) fn new(rule: &Rule) -> Option<Self> {
-        let flags = rule.flags();
+    pub(crate) fn new<A: Arch>(rule: &Rule) -> Option<Self> {
+        let flags = rule.flags() & !Rule::SIGNATURE;
+        if flags == 0 {
+            if let Some(usual) = Self::usual::<A>(rule) {
+                return Some(usual);
+            }
+        }
         let short = match rule.fp_from {
             Value::UNKNOWN => Self::LOST,
             _ => i16::try_from(rule.fp_offset).ok()?,
@@ -79,66 +95,80 @@ impl Packed {
             0 => (rule.cfa_offset as u32, rule.ra_offset),
             _ => (Self::both(rule.cfa_offset, rule.ra_offset)?, Rule::RA),
         };
-        let ra_fits = rule.ra_from == Value::AT_CFA && ra_offset == Rule::RA;
+        let in_register = match (rule.cfa_from, rule.ra_from) {
+            (Value::UNCHANGED, _) | (_, Value::AT_CFA) => 0,
+            _ => Self::RA_IN_REGISTER,
+        };
+        let ra_fits = match rule.ra_from {
+            Value::UNCHANGED => true,
+            from => from == Value::AT_CFA && ra_offset == Rule::RA,
+        };
 
-        // A rule without registers; or the return address is just below the CFA, and the frame
-        // pointer is at an offset from the CFA, unchanged or unknown.
+        // A rule without registers; or the frame pointer is at an offset from the CFA, unchanged or
+        // unknown.
         let fits = match (rule.cfa_from, rule.fp_from) {
             (Value::UNCHANGED, _) => true,
             (_, Value::UNCHANGED | Value::UNKNOWN) => ra_fits,
             (_, Value::AT_CFA) => ra_fits && short != 0 && short != Self::LOST,
             _ => false,
         };
-        if !fits {
-            return None;
-        }
-        let usual = match rule.cfa_from {
-            Self::BY_SP | Self::BY_FP if flags == 0 && rule.fp_from != Value::UNKNOWN => {
-                Self::usual(rule)
-            }
-            _ => None,
-        };
 
         // INVARIANT: It has the bit.
-        usual.or(Some(Self(
+        fits.then_some(Self(
             Self::OTHER
+                | in_register
                 | u64::from(flags) << Self::FLAGS
                 | u64::from(rule.cfa_from) << Self::SOURCE
                 | u64::from(short as u16) << Self::OTHER_FP
                 | u64::from(cfa_offset) << Self::OTHER_CFA,
-        )))
+        ))
     }
 
-    /// Packs a usual rule. Returns `None` if an offset does not fit.
+    /// Packs a usual rule. Returns `None` if it is not one, or an offset does not fit.
     #[inline(always)]
-    fn usual(rule: &Rule) -> Option<Self> {
+    fn usual<A: Arch>(rule: &Rule) -> Option<Self> {
         /// Says whether a number of bytes is a number of words of at most `bits` bits.
         const fn is_words(bytes: u32, bits: u32) -> bool {
             bytes & !(((1 << bits) - 1) * Packed::WORD) == 0
         }
+        // C does not look for it where calls have stored it.
+        let ra_bits = if A::FIXED_RA == 0 { Self::RA_BITS } else { 0 };
 
+        let from_fp = match rule.cfa_from {
+            Self::BY_SP => 0,
+            Self::BY_FP => Self::FROM_FP,
+            _ => return None,
+        };
         let cfa = rule.cfa_offset as u32;
+        let ra = match rule.ra_from {
+            Value::AT_CFA => Rule::RA.wrapping_sub(rule.ra_offset) as u32,
+            _ => return None,
+        };
         let fp = match rule.fp_from {
             Value::UNCHANGED => 0,
-            _ => match rule.fp_offset.wrapping_add(Self::NEAR.into()) as u32 {
-                0 => return None,
-                place => place,
-            },
+            Value::AT_CFA => {
+                let place = rule.fp_offset.wrapping_add(Self::NEAR.into()) as u32;
+
+                match place.wrapping_add(ra) {
+                    0 => return None,
+                    place => place,
+                }
+            }
+            _ => return None,
         };
-        if !is_words(cfa, Self::CFA_BITS) || !is_words(fp, Self::FP_BITS) {
+        if !is_words(cfa, Self::CFA_BITS)
+            || !is_words(ra, ra_bits)
+            || !is_words(fp, Self::FP_BITS)
+        {
             return None;
         }
 
-        // Both count bytes, so they are shifted by less than words would be.
-        let from_fp = if rule.cfa_from == Self::BY_FP {
-            Self::FROM_FP
-        } else {
-            0
-        };
+        // All count bytes, so they are shifted by less than words would be.
         let fp = u64::from(fp >> (Self::WORD.ilog2() - Self::FP));
+        let ra = u64::from(ra) << (Self::RA - Self::WORD.ilog2());
         let cfa = u64::from(cfa) << (Self::CFA - Self::WORD.ilog2());
         // INVARIANT: It has the bit.
-        Some(Self(Self::USUAL | from_fp | fp | cfa))
+        Some(Self(Self::USUAL | from_fp | fp | ra | cfa))
     }
 
     /// Packs the two offsets of a rule with [`Rule::CFA_ABOVE`]. Returns `None` if one does not
@@ -168,7 +198,7 @@ impl Packed {
             return self.usual_rule();
         }
         let [first, source, ..] = word.to_le_bytes();
-        let flags = first.wrapping_shr(Self::FLAGS);
+        let flags = first.wrapping_shr(Self::FLAGS) & !Rule::SIGNATURE;
 
         if source == 0 {
             return (flags != 0).then(|| Rule::without_rows(flags));
@@ -185,7 +215,12 @@ impl Packed {
             offset => Value::AtCfa(offset.into()),
         };
 
-        Rule::frame(cfa, Value::AtCfa(Rule::RA), fp)?
+        let ra = match word & Self::RA_IN_REGISTER {
+            0 => Value::AtCfa(Rule::RA),
+            _ => Value::Unchanged,
+        };
+
+        Rule::frame(cfa, ra, fp)?
             .with_cfa_above(above)
             .map(|rule| rule.with_flags(flags))
     }
@@ -201,12 +236,13 @@ impl Packed {
             0 => Register::Sp,
             _ => Register::Fp,
         };
+        let ra = bytes(Self::RA, Self::RA_BITS);
         let fp = match bytes(Self::FP, Self::FP_BITS) {
             0 => Value::Unchanged,
-            place => Value::AtCfa(place.wrapping_sub(Self::NEAR.into())),
+            place => Value::AtCfa(place.wrapping_sub(Self::NEAR.into()).wrapping_sub(ra)),
         };
         let cfa = Value::Register(from, bytes(Self::CFA, Self::CFA_BITS));
 
-        Rule::frame(cfa, Value::AtCfa(Rule::RA), fp)
+        Rule::frame(cfa, Value::AtCfa(Rule::RA.wrapping_sub(ra)), fp)
     }
 }

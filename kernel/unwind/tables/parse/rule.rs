@@ -151,9 +151,11 @@ impl Rule {
     /// Flag: there is no more to the rule.
     const NO_ROWS: u8 = 1 << 2;
     /// Flag: the return address is signed.
-    const SIGNED: u8 = 1 << 3;
+    pub(super) const SIGNED: u8 = 1 << 3;
     /// Flag: the return address is signed with key B.
     const KEY_B: u8 = 1 << 4;
+    /// The flags of a signed return address.
+    pub(super) const SIGNATURE: u8 = Self::SIGNED | Self::KEY_B;
     /// Flag: `ra_offset` is to be added to the CFA. The return address is just below the sum.
     pub(crate) const CFA_ABOVE: u8 = 1 << 5;
 
