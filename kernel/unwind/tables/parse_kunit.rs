@@ -304,7 +304,11 @@ mod tests {
     #[test]
     fn calls_of_aarch64() {
         // To itself, and as far as possible.
-        let direct = [(0x9400_0000, -4), (0x9600_0001, -(1 << 27)), (0x95ff_fffe, (1 << 27) - 12)];
+        let direct = [
+            (0x9400_0000, -4),
+            (0x9600_0001, -(1 << 27)),
+            (0x95ff_fffe, (1 << 27) - 12),
+        ];
         let indirect = [
             0xd63f_0000,
             0xd63f_03c0,
@@ -348,7 +352,13 @@ mod tests {
     fn stubs() {
         const NOP: u32 = 0xd503_201f;
         // BTI c; ADRP x16; LDR x17; ADD x16; BR x17.
-        const ENTRY: [u32; 5] = [0xd503_245f, 0xb000_0150, 0xf940_fe11, 0x9107_e210, 0xd61f_0220];
+        const ENTRY: [u32; 5] = [
+            0xd503_245f,
+            0xb000_0150,
+            0xf940_fe11,
+            0x9107_e210,
+            0xd61f_0220,
+        ];
         // ADRP x16; ADD x16; BR x16.
         const VENEER: [u32; 3] = [0xb000_0150, 0x9107_e210, 0xd61f_0200];
         const FIRST_ENTRY: u32 = 0xa9bf_7bf0;
@@ -375,13 +385,28 @@ mod tests {
         }
         // The table's first entry has pushed a word, and it may be long ago.
         assert!(!is_stub(&[FIRST_ENTRY], &ENTRY[1..]));
-        assert!(!is_stub(&[FIRST_ENTRY, ENTRY[1], ENTRY[2], ENTRY[3]], &ENTRY[4..]));
-        assert!(!is_stub(&[], &[FIRST_ENTRY, ENTRY[1], ENTRY[2], ENTRY[3], ENTRY[4]]));
+        assert!(!is_stub(
+            &[FIRST_ENTRY, ENTRY[1], ENTRY[2], ENTRY[3]],
+            &ENTRY[4..]
+        ));
+        assert!(!is_stub(
+            &[],
+            &[FIRST_ENTRY, ENTRY[1], ENTRY[2], ENTRY[3], ENTRY[4]]
+        ));
         // Other registers than x16 and x17, and no jump within five instructions.
-        for word in [0xb000_014f, 0xf940_fe10, 0x9107_e211, 0x9107_e230, 0xd61f_0240] {
+        for word in [
+            0xb000_014f,
+            0xf940_fe10,
+            0x9107_e211,
+            0x9107_e230,
+            0xd61f_0240,
+        ] {
             assert!(!is_stub(&[], &[word, ENTRY[4]]));
         }
-        assert!(!is_stub(&[], &[ENTRY[0], ENTRY[1], ENTRY[1], ENTRY[1], ENTRY[1], ENTRY[4]]));
+        assert!(!is_stub(
+            &[],
+            &[ENTRY[0], ENTRY[1], ENTRY[1], ENTRY[1], ENTRY[1], ENTRY[4]]
+        ));
         assert!(!Amd64::is_stub(&[0; Stub::LEN]));
     }
 

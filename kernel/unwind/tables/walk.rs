@@ -162,8 +162,9 @@ impl Walk<'_> {
     /// is in the walk's frame, because it does not fit; or an error.
     pub(crate) fn put(&mut self, pc: usize, found: Result<Rule, Error>) -> u64 {
         match found {
-            Ok(rule) => Packed::new::<Machine>(&rule)
-                .map_or_else(|| self.put_large(rule), Packed::word),
+            Ok(rule) => {
+                Packed::new::<Machine>(&rule).map_or_else(|| self.put_large(rule), Packed::word)
+            }
             Err(Error::NotFound) if self.keeps_fp(pc) => Packed::NOTHING_BUT_FP.word(),
             Err(Error::NotFound) => Packed::NOTHING.word(),
             Err(error) => {

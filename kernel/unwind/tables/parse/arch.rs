@@ -203,9 +203,7 @@ impl Arch for AArch64 {
         }
         let words = || code.iter().map(|word| u32::from_le(*word));
 
-        words()
-            .take(Stub::BEFORE)
-            .all(|word| word != FIRST_ENTRY)
+        words().take(Stub::BEFORE).all(|word| word != FIRST_ENTRY)
             && words()
                 .skip(Stub::BEFORE)
                 .find(|word| !is_harmless(*word))

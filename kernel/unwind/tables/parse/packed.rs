@@ -156,9 +156,7 @@ impl Packed {
             }
             _ => return None,
         };
-        if !is_words(cfa, Self::CFA_BITS)
-            || !is_words(ra, ra_bits)
-            || !is_words(fp, Self::FP_BITS)
+        if !is_words(cfa, Self::CFA_BITS) || !is_words(ra, ra_bits) || !is_words(fp, Self::FP_BITS)
         {
             return None;
         }
