@@ -101,6 +101,12 @@ int unwind_user_next_tables(struct unwind_user_state *state)
 		state->end = UNWIND_USER_END_NO_INFO;
 		return -EAGAIN;
 	}
+	/* A program starts with no return address in the register. */
+	if (ret == -EINVAL && ARCH_UNWIND_USER_RA && state->topmost && !state->fp &&
+	    unwind_user_is_outermost(state)) {
+		state->end = UNWIND_USER_END_COMPLETE;
+		return -ENOENT;
+	}
 	if (ret) {
 		const u8 reg = frame.cfa_from & UNWIND_USER_REG_MASK;
 

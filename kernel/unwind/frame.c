@@ -189,6 +189,7 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 			return ret;
 		cfa = value + cfa_above;
 	}
+	cfa = untagged_addr(cfa);
 
 	/*
 	 * Make sure that stack is not going in wrong direction. It may stay for
@@ -218,6 +219,9 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 		ret = unwind_user_read_frame(state, frame, cfa, &ra, &fp, &above);
 	if (ret)
 		return ret;
+	/* The linker's stub before the resolver has pushed it, and the rule does not say so. */
+	if (ARCH_UNWIND_USER_RA && frame->ra_from == UNWIND_USER_AT_CFA && frame->ra_off >= 0)
+		cfa += frame->ra_off + state->ws;
 	ra = uprobe_return_address(ra, cfa);
 
 	/* perf could take a kernel address for PERF_CONTEXT_... */
@@ -227,9 +231,7 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 	state->ip = ra;
 	state->sp = cfa;
 	state->fp = fp;
-	/* A return address in the caller's frame was pushed by a linker's stub. */
-	state->sp_unknown = ARCH_UNWIND_USER_FP_LOSES_SP && frame->ra_off >= 0 &&
-			    frame->ra_from == UNWIND_USER_AT_CFA;
+	state->sp_unknown = false;
 	state->topmost = false;
 	state->context = 0;
 	state->exact = frame->flags & UNWIND_USER_SIGNAL;

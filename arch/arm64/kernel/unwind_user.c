@@ -7,6 +7,7 @@
 #include <linux/signal.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 
 #include <asm/ptrace.h>
@@ -114,8 +115,8 @@ int arch_unwind_user_interrupted(struct unwind_user_state *state)
 		return -EINVAL;
 
 	state->ip = saved.pc;
-	state->sp = saved.sp;
-	state->fp = saved.fp;
+	state->sp = untagged_addr(saved.sp);
+	state->fp = untagged_addr(saved.fp);
 	state->context = context;
 	return 0;
 }
