@@ -107,8 +107,8 @@ static const struct eh_frame {
 	__s32 start, fde_at;
 } eh_frame = {
 	.cie_length = 20,
-	/* Version 1, "zR", factors 1 and -8; the CFA is at RSP + 8, the return address below. */
-	.cie = { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1 },
+	/* Version 1, "zR", factors 1 and -8; and what there is to say of a leaf. */
+	.cie = { 1, 'z', 'R', 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b, LEAF_CFI },
 	.fde_length = 16,
 	.fde_cie = offsetof(struct eh_frame, fde_cie),
 	.fde_start = (OBJECT_TEXT - OBJECT_TABLE) * (int)PAGE -

@@ -40,12 +40,12 @@ TEST_F(synth, a_frame_pointer_that_is_lost)
 {
 	/* In r12, which only the topmost frame is known to have; or nowhere. */
 	EH_CFI(NOP);
-	EH_CFI(IN_REGISTER, RBP, R12);
-	EH_CFI(UNDEFINED, RBP, DEF_CFA_OFFSET, 16);
+	EH_CFI(IN_REGISTER, FP, S1);
+	EH_CFI(UNDEFINED, FP, DEF_CFA_OFFSET, 16);
 	EH_CFI(DEF_CFA_OFFSET, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bp = AT(0x80);
-	REGS.r12 = AT(0x80);
+	REGS.fp = AT(0x80);
+	REGS.s1 = AT(0x80);
 	WORD(0x00) = RETURN(1);
 	WORD(0x08) = RETURN(2);
 	WORD(0x18) = RETURN(3);
@@ -59,9 +59,9 @@ TEST_F(synth, a_frame_pointer_that_is_lost)
 	/* A rule needs it, which is not wrong; and so does code without a rule. */
 	EH_NO_RULES();
 	EH_CFI(NOP);
-	EH_CFI(IN_REGISTER, RBP, R12);
+	EH_CFI(IN_REGISTER, FP, S1);
 	EH_CFI(NOP);
-	EH_CFI(DEF_CFA, RBP, 16);
+	EH_CFI(DEF_CFA, FP, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	WORD(0x10) = RETURN(3);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
@@ -73,9 +73,9 @@ TEST_F(synth, a_frame_pointer_that_is_lost)
 
 	/* A frame in between has saved its own. */
 	EH_NO_RULES();
-	EH_CFI(UNDEFINED, RBP);
-	EH_CFI(DEF_CFA_OFFSET, 24, SAVED(RBP), 2);
-	EH_CFI(DEF_CFA, RBP, 16);
+	EH_CFI(UNDEFINED, FP);
+	EH_CFI(DEF_CFA_OFFSET, 24, SAVED(FP), 2);
+	EH_CFI(DEF_CFA, FP, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	WORD(0x10) = AT(0x100);
 	WORD(0x18) = RETURN(2);
@@ -85,10 +85,10 @@ TEST_F(synth, a_frame_pointer_that_is_lost)
 
 	/* The topmost frame has it in a register. */
 	EH_NO_RULES();
-	EH_CFI(IN_REGISTER, RBP, R12);
-	EH_CFI(DEF_CFA, RBP, 16);
+	EH_CFI(IN_REGISTER, FP, S1);
+	EH_CFI(DEF_CFA, FP, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bp = 0;
+	REGS.fp = 0;
 	WORD(0x88) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	EXPECT_END(COMPLETE);
@@ -97,8 +97,8 @@ TEST_F(synth, a_frame_pointer_that_is_lost)
 /* What is below the stack pointer is still there in a leaf, at the very start, too. */
 TEST_F(synth, red_zone)
 {
-	EH_CFI(SAVED(RBP), 3);
-	EH_CFI(DEF_CFA, RBP, 16);
+	EH_CFI(SAVED(FP), 3);
+	EH_CFI(DEF_CFA, FP, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	REGS.sp = AT(0x10);
 	WORD(0x00) = AT(0x80);
@@ -119,12 +119,12 @@ TEST_F(synth, red_zone)
 TEST_F(synth, other_registers)
 {
 	/* A function that aligns its stack: the CFA is in a register, then on the stack. */
-	EH_CFI(DEF_CFA, R10, 0);
-	/* breg6 -8, deref */
-	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x76, 0x78, 0x06);
+	EH_CFI(DEF_CFA, T0, 0);
+	/* breg FP -8, deref */
+	EH_CFI(DEF_CFA_EXPRESSION, 3, BREG(FP), 0x78, 0x06);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.r10 = AT(0x100);
-	REGS.bp = AT(0x1000);
+	REGS.t0 = AT(0x100);
+	REGS.fp = AT(0x1000);
 	WORD(0xf8) = RETURN(1);
 	WORD(0xff8) = AT(0x2000);
 	WORD(0x1ff8) = RETURN(2);
@@ -138,11 +138,11 @@ TEST_F(synth, other_registers)
 TEST_F(synth, a_register_of_an_outer_frame)
 {
 	EH_CFI(NOP);
-	EH_CFI(DEF_CFA_OFFSET, 24, SAVED(RBX), 2);
+	EH_CFI(DEF_CFA_OFFSET, 24, SAVED(S0), 2);
 	EH_CFI(DEF_CFA_OFFSET, 16);
-	EH_CFI(DEF_CFA, RBX, 16);
+	EH_CFI(DEF_CFA, S0, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bx = AT(0x1000);
+	REGS.s0 = AT(0x1000);
 	WORD(0x00) = RETURN(1);
 	WORD(0x10) = AT(0x100);
 	WORD(0x18) = RETURN(2);
@@ -162,10 +162,10 @@ TEST_F(synth, a_register_of_an_outer_frame)
 /* Nobody knows it where a frame loses it, or was found by something else than rules. */
 TEST_F(synth, a_register_that_is_lost)
 {
-	EH_CFI(UNDEFINED, RBX);
-	EH_CFI(DEF_CFA, RBX, 16);
+	EH_CFI(UNDEFINED, S0);
+	EH_CFI(DEF_CFA, S0, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bx = AT(0x100);
+	REGS.s0 = AT(0x100);
 	WORD(0x00) = RETURN(1);
 	WORD(0x108) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1));
@@ -175,10 +175,10 @@ TEST_F(synth, a_register_that_is_lost)
 	EH_NO_RULES();
 	EH_CFI(NOP);
 	EH_CFI(NOP);
-	EH_CFI(DEF_CFA, RBX, 16);
+	EH_CFI(DEF_CFA, S0, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	eh_header(&self->synth)->index[1].fde = 0;
-	REGS.bp = AT(0x10);
+	REGS.fp = AT(0x10);
 	WORD(0x00) = RETURN(1);
 	WORD(0x10) = AT(0x80);
 	WORD(0x18) = RETURN(2);
@@ -190,9 +190,9 @@ TEST_F(synth, a_register_that_is_lost)
 	/* Calls destroy it. */
 	EH_NO_RULES();
 	EH_CFI(NOP);
-	EH_CFI(DEF_CFA, R10, 16);
+	EH_CFI(DEF_CFA, T0, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.r10 = AT(0x100);
+	REGS.t0 = AT(0x100);
 	WORD(0x00) = RETURN(1);
 	WORD(0x108) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1));
@@ -206,13 +206,13 @@ TEST_F(synth, a_register_below_a_signal)
 
 	EH_CFI(NOP);
 	EH_CFI(DEF_CFA_OFFSET, 24);
-	EH_CFI(DEF_CFA, RBX, 16);
+	EH_CFI(DEF_CFA, S0, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	memcpy((void *)synth_function(&self->synth, 20), restorer_code, sizeof(restorer_code));
 	WORD(0x00) = synth_function(&self->synth, 20);
-	REGS.bx = AT(0x3000);
+	REGS.s0 = AT(0x3000);
 	context = synth_signal(&WORD(0x08), RETURN(1), AT(0x1000), 0);
-	context->uc_mcontext.gregs[REG_RBX] = AT(0x2000);
+	UC_S0(context) = AT(0x2000);
 	WORD(0x1010) = RETURN(2);
 	WORD(0x2008) = RETURN(3);
 	WORD(0x3008) = RETURN(2);
@@ -223,9 +223,9 @@ TEST_F(synth, a_register_below_a_signal)
 /* It is stored in a frame that has more above that. */
 TEST_F(synth, cfa_far_above)
 {
-	/* breg7 16, deref, plus_uconst 80; the frame pointer at CFA - 24 */
-	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 80, SAVED(RBP), 3);
-	EH_CFI(DEF_CFA, RBP, 16);
+	/* breg SP 16, deref, plus_uconst 80; the frame pointer at CFA - 24 */
+	EH_CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 16, 0x06, 0x23, 80, SAVED(FP), 3);
+	EH_CFI(DEF_CFA, FP, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	WORD(0x10) = AT(0x200);
 	WORD(0x248) = RETURN(1);
@@ -246,15 +246,15 @@ TEST_F(synth, stacks_by_turns)
 
 	ASSERT_NE(NULL, below);
 	ASSERT_LT((unsigned long)below, AT(0));
-	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 8, 0x06, 0x23, 8);
-	EH_CFI(DEF_CFA_EXPRESSION, 5, 0x77, 16, 0x06, 0x23, 80);
-	EH_CFI(DEF_CFA, RBX, 16);
+	EH_CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 8, 0x06, 0x23, 8);
+	EH_CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 16, 0x06, 0x23, 80);
+	EH_CFI(DEF_CFA, S0, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	WORD(0x08) = (unsigned long)&below[0];
 	below[0] = RETURN(1);
 	below[3] = AT(0x100);
 	WORD(0x148) = RETURN(2);
-	REGS.bx = (unsigned long)&below[16];
+	REGS.s0 = (unsigned long)&below[16];
 	below[17] = RETURN(3);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 	EXPECT_END(COMPLETE);
@@ -294,19 +294,19 @@ TEST_F(synth, signal_without_a_frame)
 
 TEST_F(synth, unsupported)
 {
-	EH_CFI(DEF_CFA_EXPRESSION, 2, 0x77, 8);		/* an expression that adds only */
-	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x77, 8, 0x94);		/* or reads less than a word */
-	EH_CFI(DEF_CFA, RSP, 16);
+	EH_CFI(DEF_CFA_EXPRESSION, 2, BREG(SP), 8);	/* an expression that adds only */
+	EH_CFI(DEF_CFA_EXPRESSION, 3, BREG(SP), 8, 0x94);	/* or reads less than a word */
+	EH_CFI(DEF_CFA, SP, 16);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	WORD(0x08) = RETURN(3);
 	REGS.ip = synth_function(&self->synth, 1);
-	memcpy((void *)REGS.ip, synth_code, sizeof(synth_code));
+	write_code((void *)REGS.ip, synth_code, sizeof(synth_code));
 	EXPECT_NO_CALLERS();
 	EXPECT_END(RULE);
 	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 	/* Others are as good as before. */
 	REGS.ip = synth_function(&self->synth, 2);
-	memcpy((void *)REGS.ip, synth_code, sizeof(synth_code));
+	write_code((void *)REGS.ip, synth_code, sizeof(synth_code));
 	EXPECT_CALLERS(RETURN(3));
 	EXPECT_END(COMPLETE);
 }
@@ -314,9 +314,9 @@ TEST_F(synth, unsupported)
 /* A frame pointer may still lead on. */
 TEST_F(synth, unsupported_and_a_frame_pointer)
 {
-	EH_CFI(DEF_CFA_EXPRESSION, 3, 0x77, 8, 0x94);
+	EH_CFI(DEF_CFA_EXPRESSION, 3, BREG(SP), 8, 0x94);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bp = AT(0x100);
+	REGS.fp = AT(0x100);
 	WORD(0x108) = RETURN(1);
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_TRUE(self->synth.chain.guessed);
@@ -345,9 +345,9 @@ static struct unwind_table add_sframe(FIXTURE_DATA(synth) *self)
 	EH_CFI(NOP);
 	EH_CFI(DEF_CFA_OFFSET, 24);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	REGS.bp = 1;
+	REGS.fp = 1;
 	WORD(0x00) = RETURN(2);
-	WORD(0x08) = RETURN(1);
+	ROW_RETURN(REGS, 16) = RETURN(1);
 	WORD(0x20) = RETURN(2);
 	return sframe;
 }
@@ -426,7 +426,7 @@ TEST_F(synth, one_bad_function)
 	EH_CFI(NOP);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	WORD(0x00) = RETURN(2);
-	memcpy((void *)synth_function(&self->synth, 1), synth_code, sizeof(synth_code));
+	write_code((void *)synth_function(&self->synth, 1), synth_code, sizeof(synth_code));
 	for (int i = 0; i < 3; i++) {
 		REGS.ip = synth_function(&self->synth, 0);
 		EXPECT_TRUE(is_again(&self->synth, 0, 1, PERF_CALLCHAIN_END_MALFORMED));

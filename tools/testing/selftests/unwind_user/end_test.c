@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How stacks end, each way there is, as a perf record says it, and a trace event; and
- * stacks of programs of 32 bits and of x32, of which only frame pointers are known.
+ * How stacks end, as a perf record says it, and a trace event. That code is of another word
+ * size is in compat_test.
  */
 #include "kselftest_harness.h"
 
@@ -20,9 +20,7 @@
 #include <unistd.h>
 
 #include "synth_fixture.h"
-#include "compat_calls.h"
 #include "hostile.h"
-#include "compat.h"
 #include "tables.h"
 #include "sampler.h"
 
@@ -57,7 +55,7 @@ static void chain_of_frame_pointers(struct synth *synth)
 
 	synth_no_rules(synth);
 	synth_rule(synth, BY_SP(8));
-	synth->frame.regs.bp = (unsigned long)&stack[0x10];
+	synth->frame.regs.fp = (unsigned long)&stack[0x10];
 	stack[0] = synth_return(synth, 1);
 	stack[0x10] = (unsigned long)&stack[0x20];
 	stack[0x11] = synth_return(synth, 2);
@@ -78,7 +76,7 @@ TEST_F(synth, complete_by_rules)
 {
 	RULE(BY_SP(8));
 	RULE(BY_SP(16, -16));
-	REGS.bp = 1;
+	REGS.fp = 1;
 	WORD(0x00) = RETURN(1);
 	WORD(0x08) = 0;
 	WORD(0x10) = RETURN(2);
@@ -100,10 +98,10 @@ TEST_F(synth, complete_by_rules)
 TEST_F(synth, no_information)
 {
 	/* Nothing but registers, and they say nothing. */
-	REGS.bp = 0;
+	REGS.fp = 0;
 	EXPECT_NO_CALLERS();
 	EXPECT_END(NO_INFO, false);
-	REGS.bp = 0x1238;
+	REGS.fp = 0x1238;
 	EXPECT_NO_CALLERS();
 	EXPECT_END(NO_INFO, false);
 
@@ -114,7 +112,7 @@ TEST_F(synth, no_information)
 	EXPECT_END(NO_INFO, false);
 
 	/* A guess at its caller, and none at that one's. */
-	REGS.bp = AT(0x80);
+	REGS.fp = AT(0x80);
 	WORD(0x80) = 0;
 	WORD(0x88) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
@@ -128,8 +126,8 @@ TEST_F(synth, no_information)
 	/* A register that is not known in callers. */
 	NO_RULES();
 	RULE(BY_SP(8));
-	RULE(FLEXIBLE(REG(R12), 8));
-	REGS.r12 = AT(0x100);
+	RULE(FLEXIBLE(REG(S1), 8));
+	REGS.s1 = AT(0x100);
 	WORD(0xf8 + 8) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_END(NO_INFO, false);
@@ -138,7 +136,7 @@ TEST_F(synth, no_information)
 TEST_F(synth, fault_of_the_table)
 {
 	RULE(OUTERMOST);
-	REGS.bp = 0;
+	REGS.fp = 0;
 	/* As nothing is known of the table yet, it has to be read. */
 	ASSERT_EQ(0, mprotect(self->synth.table, SYNTH_TABLE, PROT_NONE));
 	synth_enter(&self->synth.frame);
@@ -162,14 +160,14 @@ TEST_F(synth, fault_of_the_stack)
 	stack = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ASSERT_NE(MAP_FAILED, stack);
 
-	RULE(BY_SP(0x1100));
+	RULE(BY_SP(PAGE + 0x100));
 	RULE(OUTERMOST);
 	REGS.sp = (unsigned long)stack;
 	EXPECT_NO_CALLERS();
 	EXPECT_END(FAULT, false);
 
 	ASSERT_EQ(0, ftruncate(fd, 2 * PAGE));
-	*(unsigned long *)(stack + 0x10f8) = RETURN(1);
+	*(unsigned long *)(stack + PAGE + 0xf8) = RETURN(1);
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_END(COMPLETE, false);
 }
@@ -177,7 +175,7 @@ TEST_F(synth, fault_of_the_stack)
 TEST_F(synth, malformed)
 {
 	RULE(BY_SP(8));
-	REGS.bp = 0;
+	REGS.fp = 0;
 	WORD(0x00) = RETURN(1);
 	self->synth.table[2] = 9;	/* the version */
 	EXPECT_NO_CALLERS();
@@ -188,7 +186,7 @@ TEST_F(synth, malformed)
 	EXPECT_END(MALFORMED, false);
 
 	/* A guess helps, as far as it goes. */
-	REGS.bp = AT(0x80);
+	REGS.fp = AT(0x80);
 	WORD(0x80) = 0;
 	WORD(0x88) = RETURN(2);
 	EXPECT_CALLERS(RETURN(2));
@@ -199,7 +197,7 @@ TEST_F(synth, bad_frame)
 {
 	unsigned char *restorer = self->synth.text + 20 * FUNCTION_SIZE;
 
-	REGS.bp = AT(0x80);
+	REGS.fp = AT(0x80);
 	WORD(0x80) = 0;
 	WORD(0x88) = RETURN(2);
 
@@ -253,7 +251,7 @@ TEST_F(synth, return_address_that_is_no_code)
 		WORD(0x08) = none[i];
 		/* No frame pointer leads on from there. */
 		for (int further = 0; further < 2; further++) {
-			REGS.bp = further ? AT(0x80) : 0;
+			REGS.fp = further ? AT(0x80) : 0;
 			WORD(0x80) = 0;
 			WORD(0x88) = RETURN(2);
 			EXPECT_CALLERS(RETURN(1));
@@ -262,7 +260,7 @@ TEST_F(synth, return_address_that_is_no_code)
 	}
 
 	/* The last instruction of the text is a call that never returns. */
-	REGS.bp = 0;
+	REGS.fp = 0;
 	WORD(0x08) = (unsigned long)self->synth.text + SYNTH_TEXT;
 	EXPECT_CALLERS(RETURN(1), WORD(0x08));
 	EXPECT_END(NO_INFO, false);
@@ -302,41 +300,6 @@ TEST_F(synth, depth)
 	ASSERT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(MOST_FRAMES, CHAIN.nr);
 	EXPECT_END(DEPTH, false);
-}
-
-TEST_F(synth, unsupported)
-{
-	/* mov 16(%esi), %eax; mov (%eax), %eax; ljmp $0x33, $back */
-	static const unsigned char code[] = {
-		0x8b, 0x46, 0x10, 0x8b, 0x00, 0xea, 0x00, 0x00, 0x00, 0x00, 0x33, 0x00,
-	};
-	/* jmp *(%rsi), of 64 bits */
-	static const unsigned char back[] = { 0xff, 0x26 };
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
-		.sample_period = 1, .exclude_kernel = 1, .disabled = 1,
-	};
-	unsigned char *low = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-	unsigned long *stack = (unsigned long *)(low + 2 * PAGE - 64);
-	unsigned int at;
-
-	ASSERT_NE(MAP_FAILED, low);
-	memcpy(low, code, sizeof(code));
-	at = (unsigned long)low + 0x100;
-	memcpy(low + 6, &at, sizeof(at));
-	memcpy(low + 0x100, back, sizeof(back));
-	stack[2] = (unsigned long)low + 3 * PAGE;
-
-	sampler_close(&self->synth.sampler);
-	ASSERT_EQ(0, sampler_open_stacks(&self->synth.sampler, attr));
-	ASSERT_EQ(0, ioctl(self->synth.sampler.fd, PERF_EVENT_IOC_ENABLE, 0));
-	touch_in_32_bits((unsigned long)low, (unsigned long)stack);
-	ASSERT_EQ(0, ioctl(self->synth.sampler.fd, PERF_EVENT_IOC_DISABLE, 0));
-	ASSERT_EQ(NULL, sampler_chain(&self->synth.sampler, &CHAIN));
-	ASSERT_EQ(1, CHAIN.nr);
-	EXPECT_EQ((unsigned long)low + 3, CHAIN.ips[0]);
-	EXPECT_END(UNSUPPORTED, false);
 }
 
 /* --- What administrators see --- */
@@ -475,139 +438,6 @@ TEST_F(synth, trace_event_with_stacks)
 	EXPECT_EQ(1, CHAIN.nr);
 	EXPECT_END(COMPLETE, false);
 	sampler_close(&other);
-}
-
-/* --- Programs of other word sizes --- */
-
-FIXTURE(compat) {
-	char program[PATH_MAX];
-	struct sampler sampler;
-};
-
-FIXTURE_VARIANT(compat) {
-	const char *program;
-};
-
-FIXTURE_VARIANT_ADD(compat, of_32_bits) {
-	.program = "compat_32",
-};
-
-FIXTURE_VARIANT_ADD(compat, of_x32) {
-	.program = "compat_x32",
-};
-
-FIXTURE_SETUP(compat)
-{
-	ssize_t len = readlink("/proc/self/exe", self->program, sizeof(self->program) - 20);
-
-	ASSERT_LT(0, len);
-	self->program[len] = '\0';
-	strcpy(strrchr(self->program, '/') + 1, variant->program);
-	if (access(self->program, X_OK))
-		SKIP(return, "the compiler that built this builds no %s", variant->program);
-}
-
-FIXTURE_TEARDOWN(compat)
-{
-}
-
-/* Sample all page faults of the program; returns its wait status, or a negative errno. */
-static int run(struct sampler *sampler, const char *program)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
-		.sample_period = 1, .exclude_kernel = 1, .disabled = 1, .enable_on_exec = 1,
-	};
-	int go[2], error, status;
-	pid_t pid;
-	char byte = 0;
-
-	if (pipe(go))
-		return -errno;
-	pid = fork();
-	if (!pid) {
-		close(go[1]);
-		if (read(go[0], &byte, 1) == 1)
-			execl(program, program, NULL);
-		_exit(errno);
-	}
-	close(go[0]);
-	error = sampler_open_stacks_of(sampler, attr, pid);
-	if (!error && write(go[1], &byte, 1) != 1)
-		error = errno;
-	close(go[1]);
-	waitpid(pid, &status, 0);
-	return error ? -error : status;
-}
-
-/* How often each of the stacks was seen. */
-struct seen {
-	int start, framed, vdso, lost, deep;
-};
-
-/* Whether a stack has that caller, or none, and that end. */
-static bool is_stack(const struct chain *chain, unsigned long caller, unsigned int end,
-		     bool guessed)
-{
-	return chain->end == end && chain->guessed == guessed &&
-	       chain->nr == (caller ? 2 : 1) && (!caller || chain->ips[1] == caller);
-}
-
-/* All that is known comes from frame pointers, which guess. */
-static bool is_complete(const struct chain *chain, unsigned long caller)
-{
-	return is_stack(chain, caller, PERF_CALLCHAIN_END_COMPLETE, true);
-}
-
-static bool look(const struct chain *chain, const void *arg)
-{
-	struct seen *seen = (void *)arg;
-
-	switch (chain->ips[0]) {
-	case COMPAT_FRAMED:
-		seen->framed++;
-		return is_complete(chain, COMPAT_RETURN);
-	case COMPAT_LOST:
-		seen->lost++;
-		return is_stack(chain, 0, PERF_CALLCHAIN_END_UNSUPPORTED, false);
-	case COMPAT_DEEP:
-		/* There is room for the return address of who has no frame. */
-		seen->deep++;
-		return is_stack(chain, COMPAT_BARE_RETURN, PERF_CALLCHAIN_END_UNSUPPORTED, true);
-	case COMPAT_START ... COMPAT_RETURN - 1:
-		seen->start++;
-		/* The number of arguments shows that, if it is a word: else it is a guess. */
-		return chain->nr == 1 && chain->end == PERF_CALLCHAIN_END_COMPLETE;
-	}
-	/* The function in the vDSO has no frame, so its caller is not seen. */
-	seen->vdso++;
-	return is_complete(chain, COMPAT_RETURN);
-}
-
-TEST_F(compat, stacks)
-{
-	static struct chain chain;
-	struct seen seen = {};
-	int status = run(&self->sampler, self->program);
-
-	if (stacks_missing(-status))
-		SKIP(return, NO_STACKS, -status);
-	ASSERT_LE(0, status);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == ENOEXEC)
-		SKIP(return, "this kernel does not execute %s", variant->program);
-	ASSERT_EQ(0, status);
-
-	EXPECT_LE(5, sampler_each(&self->sampler, &chain, look, &seen)) {
-		for (unsigned int i = 0; i < chain.nr; i++)
-			TH_LOG("%u: 0x%lx", i, chain.ips[i]);
-		TH_LOG("end %u, guessed %d", chain.end, chain.guessed);
-	}
-	EXPECT_LE(1, seen.start);
-	EXPECT_EQ(1, seen.framed);
-	EXPECT_EQ(1, seen.vdso);
-	EXPECT_EQ(1, seen.lost);
-	EXPECT_EQ(1, seen.deep);
-	sampler_close(&self->sampler);
 }
 
 TEST_HARNESS_MAIN

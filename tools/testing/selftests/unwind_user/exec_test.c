@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "tables.h"
-#include "compat_calls.h"
 
 /* What this program is told to say what it has registered itself, as its status. */
 #define COUNT_OWN	"count-own"
@@ -70,7 +69,7 @@ static struct headers program_make(unsigned int type)
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
 				     ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 			.e_type = type,
-			.e_machine = EM_X86_64,
+			.e_machine = MACHINE,
 			.e_version = EV_CURRENT,
 			.e_entry = base + TEXT_1,
 			.e_phoff = offsetof(struct headers, phdrs),
@@ -383,7 +382,7 @@ static int is_present(pid_t pid, unsigned long address)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	len = pread(fd, &entry, sizeof(entry), address / PAGE * sizeof(entry));
+	len = pread(fd, &entry, sizeof(entry), address / getpagesize() * sizeof(entry));
 	close(fd);
 	return len == sizeof(entry) ? entry >> 63 : -EIO;
 }
@@ -489,7 +488,7 @@ TEST_F(exec, program_of_32_bits)
 	memcpy(narrow.ehdr.e_ident, headers.ehdr.e_ident, EI_NIDENT);
 	narrow.ehdr.e_ident[EI_CLASS] = ELFCLASS32;
 	narrow.ehdr.e_type = ET_EXEC;
-	narrow.ehdr.e_machine = EM_386;
+	narrow.ehdr.e_machine = MACHINE_32;
 	narrow.ehdr.e_version = EV_CURRENT;
 	narrow.ehdr.e_entry = headers.ehdr.e_entry;
 	narrow.ehdr.e_phoff = sizeof(narrow.ehdr);
@@ -514,43 +513,6 @@ TEST_F(exec, program_of_32_bits)
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(0, proc_lines(pid, self->lines, 8));
 	program_end(pid);
-}
-
-/* --- System calls of other word sizes --- */
-
-#define INT80_GETPID	20
-#define INT80_PRCTL	172
-
-static int register_by_int80(void)
-{
-	return int80(INT80_PRCTL, PR_UNWIND_TABLES, PR_UNWIND_TABLES_REGISTER, 0, 0,
-		     sizeof(struct unwind_table));
-}
-
-TEST_F(exec, int80_call)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid)
-		_exit(int80(INT80_GETPID, 0, 0, 0, 0, 0) == getpid() ? -register_by_int80() : 255);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	/* Without them, int $0x80 is a general protection fault. */
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
-		SKIP(return, "this kernel has no calls of 32 bits");
-	ASSERT_TRUE(WIFEXITED(status));
-	EXPECT_EQ(EINVAL, WEXITSTATUS(status));
-	/* It is a good one otherwise. */
-	EXPECT_LE(0, tables_count());
-}
-
-TEST_F(exec, x32_call)
-{
-	if (syscall(__X32_SYSCALL_BIT | __NR_getpid) != getpid())
-		SKIP(return, "this kernel has no calls of x32");
-	EXPECT_EQ(-1, syscall(__X32_SYSCALL_BIT | __NR_prctl, PR_UNWIND_TABLES,
-			      PR_UNWIND_TABLES_REGISTER, NULL, 0, sizeof(struct unwind_table)));
-	EXPECT_EQ(EINVAL, errno);
 }
 
 /* --- exec of a program that has registered something --- */

@@ -277,7 +277,7 @@ static unsigned int inherited;
 /* Without what the C library does at fork(), which makes system calls too. */
 static long make_child(FIXTURE_DATA(fault) *self)
 {
-	pid_t pid = syscall(__NR_fork);
+	pid_t pid = syscall(__NR_clone, SIGCHLD, 0, 0, 0, 0);
 
 	if (!pid)
 		_exit(state_is(self, inherited) ? 0 : tables_count() ? 2 : 1);

@@ -87,6 +87,7 @@ static int make_objects(struct synth *synth)
 	synth_rule(synth, OUTERMOST);
 	for (unsigned int i = 0; i < ARRAY_SIZE(objects); i++) {
 		objects[i] = object_good();
+		set_callers(&objects[i].table);
 		/* Its headers are in memory, and no read waits for them. */
 		error = object_make(&objects[i]) ?:
 			madvise(objects[i].base, PAGE, MADV_POPULATE_READ);
@@ -105,7 +106,7 @@ TEST_F(synth, many_texts_without_a_table_yet)
 
 	ASSERT_EQ(0, make_objects(&self->synth));
 	/* Without a table, the frame pointer is tried, and leads nowhere. */
-	REGS.bp = 1;
+	REGS.fp = 1;
 	for (unsigned int known = DISCOVERIES; known < ARRAY_SIZE(objects); known += DISCOVERIES) {
 		EXPECT_EQ(NULL, synth_sample(&self->synth));
 		/* The text that is not looked at is the last frame. */
@@ -129,7 +130,7 @@ TEST_F(synth, many_tables_that_are_not_in_memory)
 	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, chain->end);
 
 	/* Without a table, the frame pointer is tried, and leads nowhere. */
-	REGS.bp = 1;
+	REGS.fp = 1;
 	for (unsigned int i = 0; i < ARRAY_SIZE(objects); i++)
 		ASSERT_EQ(0, madvise(objects[i].base + OBJECT_TABLE * PAGE, PAGE, MADV_DONTNEED));
 	EXPECT_EQ(NULL, synth_sample(&self->synth));
@@ -155,7 +156,7 @@ static void call_texts(struct synth *synth, unsigned char * const texts[], unsig
 	synth_no_rules(synth);
 	synth_rule(synth, BY_FP(0x10, -0x10));
 	synth_rule(synth, OUTERMOST);
-	synth->frame.regs.bp = (unsigned long)frame;
+	synth->frame.regs.fp = (unsigned long)frame;
 	for (unsigned int i = 0; i <= CALLS; i++, frame += 2) {
 		frame[0] = (unsigned long)(frame + 2);
 		frame[1] = i < CALLS ? (unsigned long)texts[i % nr] + RETURN_OFFSET :
@@ -318,7 +319,7 @@ static void *unmap_at_headers(void *arg)
 		void *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		int nth = 0;
 
-		page.start = uffd_wait(uffd, PATIENCE) & -PAGE;
+		page.start = uffd_wait(uffd, PATIENCE) & -getpagesize();
 		if (!page.start)
 			return "a header is not asked for";
 		while (nth < DISCOVERIES && page.start != (unsigned long)objects[nth].base)
@@ -360,7 +361,7 @@ TEST_F_TIMEOUT(synth, each_object_counts_once, 120)
 TEST_F(synth, frame_pointers_in_circles)
 {
 	/* To itself, and to each other. */
-	REGS.bp = AT(0x100);
+	REGS.fp = AT(0x100);
 	WORD(0x100) = AT(0x100);
 	WORD(0x108) = RETURN(1);
 	EXPECT_CALLERS(RETURN(1));
@@ -466,7 +467,7 @@ static const char *start_waiting(struct late *late, pthread_t *thread)
 		return "userfaultfd";
 	if (pthread_create(thread, NULL, walk_into, late))
 		return "no thread";
-	if ((uffd_wait(late->uffd, PATIENCE) & -PAGE) != (unsigned long)late->page)
+	if (uffd_wait(late->uffd, PATIENCE) - (unsigned long)late->page >= PAGE)
 		return "the page is not asked for";
 	/* It might go on. */
 	usleep(100000);
@@ -498,7 +499,7 @@ static int wait_for_page(struct late *late, int ready, bool arrives)
 		error = "cannot say so";
 	while (!error && !arrives)
 		pause();
-	if (!error && uffd_bring(late->uffd, late->page, late->bytes))
+	if (!error && uffd_bring(late->uffd, late->page, late->bytes, PAGE))
 		error = "cannot copy";
 	if (!error && pthread_join(thread, NULL))
 		error = "cannot join";
@@ -605,8 +606,8 @@ static void *bring_pages(void *data)
 	struct absent_pages *absent = data;
 	unsigned long page;
 
-	while ((page = uffd_wait(absent->uffd, PATIENCE) & -PAGE) &&
-	       !uffd_bring(absent->uffd, (void *)page, absent->bytes))
+	while ((page = uffd_wait(absent->uffd, PATIENCE) & -getpagesize()) &&
+	       !uffd_bring(absent->uffd, (void *)page, absent->bytes, getpagesize()))
 		__atomic_add_fetch(&absent->brought, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
@@ -630,7 +631,7 @@ TEST_F(synth, a_stack_that_is_not_in_memory)
 	RULE(BY_SP(PAGE));
 	for (unsigned int at = 0; at < PAGE; at += sizeof(long))
 		*(unsigned long *)&absent.bytes[at] = RETURN(1);
-	REGS.sp = (unsigned long)stack + PAGE / 2;
+	REGS.sp = (unsigned long)stack + getpagesize() / 2;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, bring_pages, &absent));
 	EXPECT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_GE(WAITS + 1, absent.brought);

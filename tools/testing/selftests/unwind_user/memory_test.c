@@ -44,7 +44,7 @@ TEST_F(synth, other_memory)
 	for (unsigned int i = 0; i < PAGE / 8; i++)
 		other[i] = RETURN(1);
 	/* By frame pointer. */
-	REGS.bp = (unsigned long)&other[32];
+	REGS.fp = (unsigned long)&other[32];
 	EXPECT_NO_CALLERS();
 	/* The CFA. */
 	RULE(BY_FP(0x10));
@@ -52,20 +52,20 @@ TEST_F(synth, other_memory)
 	EXPECT_NO_CALLERS();
 	/* The CFA by what is there. */
 	NO_RULES();
-	REGS.r13 = RETURN(1);
+	REGS.s2 = RETURN(1);
 	other[32] = (unsigned long)&own[2];
-	RULE(FLEXIBLE(AT_REG(RBP), 0, REG(R13), 0));
+	RULE(FLEXIBLE(AT_REG(FP), 0, REG(S2), 0));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
 	/* The return address. */
 	NO_RULES();
-	RULE(FLEXIBLE(REG(RSP), 8, AT_REG(RBP), 8));
+	RULE(FLEXIBLE(REG(SP), 8, AT_REG(FP), 8));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
 	/* The frame pointer. */
 	NO_RULES();
 	own[0] = RETURN(1);
-	RULE(FLEXIBLE(REG(RSP), 8, NO_RULE, AT_REG(RBP), 8));
+	RULE(FLEXIBLE(REG(SP), 8, NO_RULE, AT_REG(FP), 8));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
 	/* Were it the stack, all would be well. */
@@ -95,7 +95,7 @@ TEST_F(synth, another_stack_above)
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
 	REGS.sp = (unsigned long)own;
-	REGS.bp = (unsigned long)&own[4];
+	REGS.fp = (unsigned long)&own[4];
 	OTHER_STACK(own, other);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 	EXPECT_TRUE(self->synth.chain.guessed);
@@ -109,7 +109,7 @@ TEST_F(synth, another_stack_above)
 	EXPECT_TRUE(self->synth.chain.guessed);
 	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->synth.chain.end);
 	NO_RULES();
-	RULE(FLEXIBLE(AT_REG(RSP), 0x10));
+	RULE(FLEXIBLE(AT_REG(SP), 0x10));
 	RULE(BY_SP(0x40));
 	RULE(OUTERMOST);
 	own[2] = (unsigned long)&other[10];
@@ -134,7 +134,7 @@ TEST_F(synth, another_stack_without_code)
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
 	REGS.sp = (unsigned long)own;
-	REGS.bp = (unsigned long)&own[4];
+	REGS.fp = (unsigned long)&own[4];
 	OTHER_STACK(own, other);
 	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
 		other[9] = none[i];
@@ -157,7 +157,7 @@ TEST_F(synth, other_mapping_not_a_stack)
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
 	REGS.sp = (unsigned long)own;
-	REGS.bp = (unsigned long)&own[4];
+	REGS.fp = (unsigned long)&own[4];
 	OTHER_STACK(own, other);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 
@@ -198,7 +198,7 @@ TEST_F(synth, other_stack_of_a_userfaultfd)
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
 	REGS.sp = (unsigned long)own;
-	REGS.bp = (unsigned long)&own[4];
+	REGS.fp = (unsigned long)&own[4];
 	OTHER_STACK(own, other);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 	ASSERT_EQ(0, uffd_missing(fd, other, PAGE));
@@ -218,7 +218,7 @@ TEST_F(synth, stack_in_two_mappings)
 	ASSERT_EQ(0, ftruncate(fd, 2 * PAGE));
 	above = (unsigned long *)((char *)own + PAGE);
 	REGS.sp = (unsigned long)own;
-	REGS.bp = (unsigned long)above;
+	REGS.fp = (unsigned long)above;
 	for (int file = 0; file < 2; file++) {
 		if (file)
 			ASSERT_EQ(own, mmap(own, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -242,17 +242,17 @@ TEST_F(synth, bad_stack_pointer)
 {
 	static const unsigned long none[] = { 0, 8, 0x1000, -8UL, -0x1000UL, 1UL << 63, 1UL << 47 };
 
-	REGS.r12 = RETURN(1);
+	REGS.s1 = RETURN(1);
 	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
 		REGS.sp = none[i];
-		REGS.bp = AT(0x100);
+		REGS.fp = AT(0x100);
 		WORD(0x108) = RETURN(1);
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RSP), 8, REG(R12), 0));
+		RULE(FLEXIBLE(REG(SP), 8, REG(S1), 0));
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RBP), 0, REG(R12), 0));
+		RULE(FLEXIBLE(REG(FP), 0, REG(S1), 0));
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 		NO_RULES();
@@ -311,12 +311,12 @@ TEST_F(synth, device_memory)
 	/* Nor may a stack go on there. */
 	stack = synth_memory(RING_SIZE + 2 * PAGE);
 	ASSERT_NE(NULL, stack);
-	ASSERT_EQ(stack + PAGE, mmap(stack + PAGE, RING_SIZE + PAGE, PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_FIXED, other.fd, 0));
+	ASSERT_EQ(stack + PAGE, mmap(stack + PAGE, RING_SIZE + getpagesize(),
+				     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, other.fd, 0));
 	REGS.sp = (unsigned long)stack + FREE_WORD;
-	REGS.r12 = RETURN(1);
+	REGS.s1 = RETURN(1);
 	NO_RULES();
-	RULE(FLEXIBLE(REG(RSP), PAGE, REG(R12), 0));
+	RULE(FLEXIBLE(REG(SP), PAGE, REG(S1), 0));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
 	NO_RULES();
@@ -330,7 +330,7 @@ static bool is_mapped(const void *page)
 {
 	unsigned char there;
 
-	return !mincore((void *)page, PAGE, &there);
+	return !mincore((void *)page, 1, &there);
 }
 
 /* What grows when it is touched does not for a guess. */
@@ -347,50 +347,50 @@ TEST_F(synth, stack_does_not_grow)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0);
 	ASSERT_EQ(low, (unsigned char *)grows);
 	grows[0] = RETURN(1);
-	ASSERT_FALSE(is_mapped(low - PAGE));
+	ASSERT_FALSE(is_mapped(low - getpagesize()));
 
 	/* A stack that has yet to grow, as by a function that was just entered. */
 	REGS.sp = (unsigned long)low - 0x100;
 	RULE(BY_SP(0x108));
 	RULE(OUTERMOST);
 	EXPECT_CALLERS(RETURN(1));
-	EXPECT_FALSE(is_mapped(low - PAGE));
+	EXPECT_FALSE(is_mapped(low - getpagesize()));
 	/* A rule that would read where there is nothing yet. */
 	NO_RULES();
 	RULE(BY_SP(0x20));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
 	NO_RULES();
-	RULE(FLEXIBLE(REG(RSP), 0x108, AT_CFA, -0x80));
+	RULE(FLEXIBLE(REG(SP), 0x108, AT_CFA, -0x80));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
 	NO_RULES();
 	RULE(BY_SP(0x108, -0x80));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
-	EXPECT_FALSE(is_mapped(low - PAGE));
+	EXPECT_FALSE(is_mapped(low - getpagesize()));
 	/* A frame pointer from elsewhere. */
 	NO_RULES();
 	REGS.sp = AT(0);
-	REGS.bp = (unsigned long)low - 0x40;
+	REGS.fp = (unsigned long)low - 0x40;
 	EXPECT_NO_CALLERS();
 	RULE(BY_FP(0x10));
 	RULE(OUTERMOST);
 	EXPECT_NO_CALLERS();
-	EXPECT_FALSE(is_mapped(low - PAGE));
+	EXPECT_FALSE(is_mapped(low - getpagesize()));
 	/* The same from a stack below, as that of a coroutine; half of a frame is there. */
 	NO_RULES();
 	REGS.sp = (unsigned long)mmap(area, PAGE, PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	ASSERT_EQ((unsigned long)area, REGS.sp);
 	for (long at = -0x40; at < 0; at += 8) {
-		REGS.bp = (unsigned long)low + at;
+		REGS.fp = (unsigned long)low + at;
 		EXPECT_NO_CALLERS();
 	}
-	EXPECT_FALSE(is_mapped(low - PAGE));
+	EXPECT_FALSE(is_mapped(low - getpagesize()));
 	/* It would if it were touched. */
 	*(unsigned long *)(low - 0x40) = 1;
-	EXPECT_TRUE(is_mapped(low - PAGE));
+	EXPECT_TRUE(is_mapped(low - getpagesize()));
 }
 
 /* --- Guesses --- */
@@ -400,7 +400,7 @@ TEST_F(synth, guesses_must_be_code)
 {
 	struct table_header *header = (struct table_header *)self->synth.table;
 
-	REGS.bp = AT(0x100);
+	REGS.fp = AT(0x100);
 	WORD(0x100) = AT(0x200);
 	WORD(0x108) = AT(0x300);
 	WORD(0x208) = RETURN(3);
@@ -434,89 +434,6 @@ TEST_F(synth, guesses_must_be_code)
 	EXPECT_EQ(RETURN(2), self->synth.chain.ips[1]);
 }
 
-/* --- Callers by their call --- */
-
-/* Write a call that ends at @ra, and leads to @target. */
-static void write_call(unsigned long ra, unsigned long target)
-{
-	unsigned char *call = (unsigned char *)ra - 5;
-	const int distance = target - ra;
-
-	call[0] = 0xe8;
-	memcpy(&call[1], &distance, sizeof(distance));
-}
-
-/* So many words of the stack may be return addresses, in so many mappings. */
-#define CALL_SITE_WORDS		32
-#define CALL_SITE_MAPPINGS	4
-
-/* A stack of words that are behind a call, or look so: none of another place is a caller. */
-TEST_F(synth, words_that_look_like_callers)
-{
-	unsigned long *stack = (unsigned long *)REGS.sp;
-
-	write_call(RETURN(3), REGS.ip);
-	/* Calls of what is behind the topmost frame, and of another mapping. */
-	write_call(RETURN(4), REGS.ip + FUNCTION_SIZE);
-	write_call(RETURN(5), (unsigned long)self->synth.table);
-	/* A call that ends a byte farther. */
-	write_call(RETURN(6) + 1, REGS.ip);
-	for (int i = 0; i < CALL_SITE_WORDS - 1; i++)
-		stack[i] = RETURN(4 + i % 3);
-	EXPECT_NO_CALLERS();
-	stack[CALL_SITE_WORDS] = RETURN(3);
-	EXPECT_NO_CALLERS();
-	stack[CALL_SITE_WORDS] = 0;
-	stack[CALL_SITE_WORDS - 1] = RETURN(3);
-	EXPECT_CALLERS(RETURN(3));
-	EXPECT_TRUE(self->synth.chain.guessed);
-	EXPECT_EQ(PERF_CALLCHAIN_END_NO_INFO, self->synth.chain.end);
-}
-
-/* Each mapping is looked up, and that may be done a few times. */
-TEST_F(synth, words_in_many_mappings)
-{
-	unsigned long *stack = (unsigned long *)REGS.sp;
-
-	write_call(RETURN(3), REGS.ip);
-	for (int i = 0; i < CALL_SITE_MAPPINGS; i++) {
-		char *other = synth_memory(PAGE);
-
-		ASSERT_NE(NULL, other);
-		memset(other, 0x90, PAGE);
-		ASSERT_EQ(0, mprotect(other, PAGE, PROT_READ | PROT_EXEC));
-		stack[i] = (unsigned long)other + 64;
-		stack[i + 1] = RETURN(3);
-		if (i < CALL_SITE_MAPPINGS - 1)
-			EXPECT_CALLERS(RETURN(3));
-		else
-			EXPECT_NO_CALLERS();
-	}
-}
-
-/* Code is read for a guess where it may be, and no task has to provide it. */
-TEST_F(synth, calls_that_may_not_be_read)
-{
-	unsigned long *stack = (unsigned long *)REGS.sp;
-	int fd;
-
-	write_call(RETURN(3), REGS.ip);
-	stack[0] = RETURN(3);
-	EXPECT_CALLERS(RETURN(3));
-	ASSERT_EQ(0, mprotect(self->synth.text, SYNTH_TEXT, PROT_EXEC));
-	EXPECT_NO_CALLERS();
-	ASSERT_EQ(0, mprotect(self->synth.text, SYNTH_TEXT, PROT_READ | PROT_EXEC));
-	EXPECT_CALLERS(RETURN(3));
-
-	fd = uffd_open(0);
-	if (fd < 0)
-		SKIP(return, NO_UFFD);
-	ASSERT_EQ(0, uffd_missing(fd, self->synth.text, SYNTH_TEXT));
-	EXPECT_NO_CALLERS();
-	close(fd);
-	EXPECT_CALLERS(RETURN(3));
-}
-
 /*
  * A function that changes to another stack keeps its own one in rbp: that may be below.
  * As above, this is a guess.
@@ -529,7 +446,7 @@ TEST_F(synth, another_stack_below)
 	ASSERT_NE(NULL, other);
 	ASSERT_LT((unsigned long)other, (unsigned long)own);
 	REGS.sp = (unsigned long)own;
-	REGS.bp = (unsigned long)&other[32];
+	REGS.fp = (unsigned long)&other[32];
 	other[32] = (unsigned long)&other[40];
 	other[33] = RETURN(1);
 	other[40] = 0;
@@ -573,7 +490,7 @@ static bool is_present(const void *page)
 {
 	unsigned char there = 0;
 
-	return !mincore((void *)page, PAGE, &there) && there & 1;
+	return !mincore((void *)page, 1, &there) && there & 1;
 }
 
 /* A guess waits for no memory of another stack: nobody knows where that is. */
@@ -585,7 +502,7 @@ TEST_F(synth, another_stack_not_in_memory)
 	ASSERT_NE(NULL, own);
 	ASSERT_LT((unsigned long)own, (unsigned long)other);
 	REGS.sp = (unsigned long)own;
-	REGS.bp = (unsigned long)&own[4];
+	REGS.fp = (unsigned long)&own[4];
 	OTHER_STACK(own, other);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
 	ASSERT_TRUE(is_present(other));
@@ -611,7 +528,7 @@ TEST_F(synth, stack_that_is_replaced)
 	ASSERT_NE(NULL, own);
 	above = (unsigned long *)((char *)own + PAGE);
 	REGS.sp = (unsigned long)own;
-	REGS.bp = (unsigned long)above;
+	REGS.fp = (unsigned long)above;
 	above[0] = 0;
 	above[1] = RETURN(1);
 	EXPECT_CALLERS(RETURN(1));

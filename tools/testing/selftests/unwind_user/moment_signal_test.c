@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "code.h"
 #include "moment_fixture.h"
 
 static void on_signal(int number)
@@ -23,7 +24,7 @@ static void on_signal(int number)
 /* The handler returns to behind the next instruction. */
 static void on_signal_edit(int number, siginfo_t *info, void *context)
 {
-	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = (unsigned long)known_behind;
+	UC_IP((ucontext_t *)context) = (unsigned long)known_behind;
 }
 
 static void take_signal(void *handler, int flags)
@@ -93,13 +94,13 @@ TEST_F(moment, signal_in_restarted_syscall)
 		usleep(1000);
 	EXPECT_EQ(1, write(input[1], "", 1));
 	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(1, samples_with_stack(&self->one));
+	EXPECT_EQ(1, samples_with_restart(&self->one));
 }
 
 /* Put the signal's frame where there is no memory yet. */
 static void signal_far_ready(void)
 {
-	stack_t stack = { .ss_size = 16 * 4096 };
+	stack_t stack = { .ss_size = 16 * PAGE };
 
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -117,23 +118,22 @@ static void signal_far_ready(void)
  */
 static bool is_stack_of_start(const struct record *stack)
 {
-	/* mov $__NR_rt_sigreturn, %rax; syscall */
-	static const unsigned char restorer[] = {
-		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05,
-	};
-
 	return stack->frames == 5 && stack->ips[0] == (unsigned long)on_signal &&
-	       !memcmp((char *)stack->ips[1], restorer, sizeof(restorer)) &&
+	       !memcmp((char *)stack->ips[1], restorer_code, sizeof(restorer_code)) &&
 	       is_known_stack_at(&stack->ips[2], 3, known_ip);
 }
 
 /* The signal's frame is being written. */
 TEST_F(moment, inside_signal_delivery)
 {
+	const struct perf_event_attr faults = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .exclude_user = 1,
+	};
+
 	if (access(TABLES, F_OK))
 		SKIP(return, "the kernel does not use tables");
 	ASSERT_TRUE(start(self, signal_far_ready));
-	ASSERT_EQ(0, event_open(&self->one, "exceptions/page_fault_kernel", self->tid, -1));
+	ASSERT_EQ(0, event_open_attr(&self->one, faults, self->tid, -1));
 	ASSERT_TRUE(child_go());
 	EXPECT_EQ(0, end(self));
 	EXPECT_LE(1, samples_with(&self->one, is_stack_of_start));
@@ -145,13 +145,12 @@ TEST_F(moment, inside_signal_delivery)
  */
 static bool is_restorer_stack(struct sampler *sampler, const char *ip)
 {
-	static const unsigned char syscall_code[] = { 0x0f, 0x05 };
 	struct record all[MAX_RECORDS];
 	int n = records(sampler, all, MAX_RECORDS);
 
 	if (n == 2 && all[0].type == PERF_RECORD_SAMPLE && all[0].cookie &&
 	    all[1].cookie == all[0].cookie && all[1].frames == 4 &&
-	    !memcmp((char *)all[1].ips[0] - 2, syscall_code, 2) &&
+	    !memcmp((char *)all[1].ips[0] - SYSCALL_SIZE, syscall_code, SYSCALL_SIZE) &&
 	    is_known_stack_at(&all[1].ips[1], 3, ip))
 		return true;
 	ksft_print_msg("%d records\n", n);
@@ -199,7 +198,7 @@ TEST_F(moment, after_signal_return_elsewhere)
 
 static void on_signal_to_kernel(int number, siginfo_t *info, void *context)
 {
-	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] = 0xffffffff81000000UL;
+	UC_IP((ucontext_t *)context) = 0xffffffff81000000UL;
 }
 
 static void signal_to_kernel_ready(void)

@@ -38,19 +38,6 @@
 /* How long threads may take to end, on a slow machine. */
 #define PATIENCE	120
 
-/*
- * A leaf with a caller that it is told:
- *
- *	push	%rdi
- *	mov	$__NR_getppid, %eax
- *	syscall
- *	pop	%rdi
- *	ret
- */
-static const unsigned char caller_code[] = {
-	0x57, 0xb8, 0x6e, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x5f, 0xc3,
-};
-
 static struct {
 	/* Ranges that threads register and unregister: pages of its text. */
 	struct layout hot;
@@ -286,8 +273,8 @@ static bool make_calm(void)
 
 	if (mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return false;
-	memcpy(text, caller_code, sizeof(caller_code));
-	/* Where it is sampled its return address seems to be what it has pushed. */
+	write_code(text, caller_code, sizeof(caller_code));
+	/* Where it is sampled its return address seems to be what it was told. */
 	for (int i = 0; i < KEPT; i++) {
 		race.kept[i] = ranges(text + 64 * i, 64, race.calm.table, PAGE);
 		if (do_register(&race.kept[i]))
@@ -462,7 +449,7 @@ TEST_F_TIMEOUT(race, one_verdict, 3600)
 		ASSERT_EQ(0, madvise(table, PAGE, MADV_DONTNEED));
 		__atomic_store_n(&meeting.nth, nth, __ATOMIC_RELEASE);
 		ASSERT_TRUE(both_wait(uffd));
-		ASSERT_EQ(0, uffd_bring(uffd, table, &page));
+		ASSERT_EQ(0, uffd_bring(uffd, table, &page, PAGE));
 		while (__atomic_load_n(&meeting.done, __ATOMIC_ACQUIRE) != 2 * nth)
 			usleep(100);
 		for (int i = 0; i < 2; i++) {

@@ -115,26 +115,27 @@ static_assert(offsetof(struct unwind_table, flags) == 44, "layout");
 TEST_F(registration, sizes_of_an_element)
 {
 	static unsigned char element[2 * PAGE];
+	const unsigned long page = getpagesize();
 
 	memcpy(element, &self->good, sizeof(self->good));
 	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
 		EXPECT_EQ(-EINVAL, tables_call(operations[i], element, 1, 0));
 		EXPECT_EQ(-EINVAL, tables_call(operations[i], element, 1,
 					       UNWIND_TABLE_SIZE_VER0 - 1));
-		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, PAGE + 1));
+		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, page + 1));
 		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, -1UL));
 	}
 
 	/* What this kernel does not know is refused, unless it is 0. */
-	for (unsigned long size = UNWIND_TABLE_SIZE_VER0; size <= PAGE; size = 2 * size - 1) {
+	for (unsigned long size = UNWIND_TABLE_SIZE_VER0; size <= page; size = 2 * size - 1) {
 		EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, element, 1, size));
 		EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_UNREGISTER, element, 1, size));
 	}
-	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, element, 1, PAGE));
-	element[PAGE - 1] = 1;
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_REGISTER, element, 1, page));
+	element[page - 1] = 1;
 	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++)
-		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, PAGE));
-	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_UNREGISTER, element, 1, PAGE - 1));
+		EXPECT_EQ(-E2BIG, tables_call(operations[i], element, 1, page));
+	EXPECT_EQ(1, tables_call(PR_UNWIND_TABLES_UNREGISTER, element, 1, page - 1));
 }
 
 TEST_F(registration, larger_elements_of_an_array)
@@ -516,13 +517,13 @@ static bool register_lines(const struct layout *layout)
 TEST_F(registration, short_reads)
 {
 	static char all[LINES_SIZE], part[LINES_SIZE];
-	static const size_t steps[] = { 1, 77, 100, PAGE - 1, PAGE + 1 };
+	static const size_t steps[] = { 1, 77, 100, 4095, 4097 };
 	ssize_t len, at;
 	int fd;
 
 	ASSERT_TRUE(register_lines(&self->layout));
 	len = read_file("/proc/self/unwind_tables", all, sizeof(all), sizeof(all));
-	ASSERT_LT(4 * (ssize_t)PAGE, len);
+	ASSERT_LT(4 * 4096, len);
 	for (unsigned int i = 0; i < ARRAY_SIZE(steps); i++) {
 		EXPECT_EQ(len, read_file("/proc/self/unwind_tables", part, sizeof(part),
 					 steps[i])) TH_LOG("step %zu", steps[i]);

@@ -18,7 +18,7 @@
 /* The tests can fail: what no rule says does not happen. */
 TEST_F(synth, without_a_rule)
 {
-	REGS.bp = AT(0x100);
+	REGS.fp = AT(0x100);
 	WORD(0x00) = RETURN(1);
 	WORD(0x108) = RETURN(2);
 	/* By frame pointer, then there is none. */
@@ -49,17 +49,16 @@ TEST_F(synth, cfa_from_sp)
 /* A lookup reads the last rows when it has read more than once. */
 TEST_F(synth, many_rows)
 {
-	static unsigned char rows[5 + 4 * MANY_ROWS] = { MANY_ROWS & 0xff, MANY_ROWS >> 8, 1 };
+	static unsigned char rows[5 + (2 + ROW_SIZE) * MANY_ROWS] = {
+		MANY_ROWS & 0xff, MANY_ROWS >> 8, 1
+	};
 	static const unsigned char outermost[7] = { 1 };
 	unsigned long function = synth_function(&self->synth, 1);
 
 	for (unsigned int i = 0; i < MANY_ROWS; i++) {
-		unsigned char *row = &rows[5 + 4 * i];
+		const unsigned char row[] = { i, i >> 8, ROW_BY_SP(8 + i % 9 * 8) };
 
-		row[0] = i;
-		row[1] = i >> 8;
-		row[2] = 0x03;	/* from SP, one word of a byte */
-		row[3] = 8 + i % 9 * 8;
+		memcpy(&rows[5 + sizeof(row) * i], row, sizeof(row));
 	}
 	RULE(BY_SP(8));
 	synth_add(&self->synth, FUNCTION_SIZE, MANY_ROWS, rows, sizeof(rows));
@@ -87,7 +86,7 @@ TEST_F(synth, cfa_from_fp)
 	RULE(BY_FP(0x10, -0x10));
 	RULE(BY_FP(-0x80));
 	RULE(OUTERMOST);
-	REGS.bp = AT(0x40);
+	REGS.fp = AT(0x40);
 	WORD(0x40) = AT(0x13000);
 	WORD(0x48) = RETURN(1);
 	WORD(0x13000) = AT(0x13100);
@@ -99,10 +98,7 @@ TEST_F(synth, cfa_from_fp)
 
 TEST_F(synth, cfa_from_another_register)
 {
-	/* In the order of struct scene_regs, behind ip. */
-	static const int registers[] = {
-		RSP, RBP, RBX, RDX, RSI, RDI, R8, R9, R10, R12, R13, R14,
-	};
+	static const int registers[] = { SYNTH_REGISTERS };
 	unsigned long *values = &REGS.sp;
 
 	/* Each points to a place of its own, with another return address. */
@@ -120,10 +116,10 @@ TEST_F(synth, cfa_from_another_register)
 
 TEST_F(synth, cfa_on_the_stack)
 {
-	static const int registers[] = { RSP, RBP, R12 };
+	static const int registers[] = { SP, FP, S1 };
 
-	REGS.bp = AT(0x200);
-	REGS.r12 = AT(0x300);
+	REGS.fp = AT(0x200);
+	REGS.s1 = AT(0x300);
 	WORD(0x10) = AT(0x1000);
 	WORD(0x210) = AT(0x2000);
 	WORD(0x310) = AT(0x12000);
@@ -143,9 +139,9 @@ TEST_F(synth, cfa_on_the_stack)
 /* Also all distances of what is read together. */
 TEST_F(synth, return_address_on_the_stack)
 {
-	for (int offset = -0x300; offset <= 0x40; offset += 8) {
+	for (int offset = -0x300; offset <= HIGHEST_RA; offset += 8) {
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RSP), 0x400, AT_CFA, offset));
+		RULE(FLEXIBLE(REG(SP), 0x400, AT_CFA, offset));
 		RULE(BY_SP(0x100));
 		RULE(OUTERMOST);
 		WORD(0x400 + offset) = RETURN(1);
@@ -161,7 +157,7 @@ TEST_F(synth, return_address_far_away)
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(offsets); i++) {
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RSP), 0x12008, AT_CFA, offsets[i]));
+		RULE(FLEXIBLE(REG(SP), 0x12008, AT_CFA, offsets[i]));
 		RULE(OUTERMOST);
 		WORD(0x12008 + offsets[i]) = RETURN(1);
 		EXPECT_CALLERS(RETURN(1));
@@ -171,10 +167,10 @@ TEST_F(synth, return_address_far_away)
 
 TEST_F(synth, return_address_in_a_register)
 {
-	RULE(FLEXIBLE(REG(RSP), 0x10, REG(R12), -3));
+	RULE(FLEXIBLE(REG(SP), 0x10, REG(S1), -3));
 	RULE(BY_SP(0x10));
 	RULE(OUTERMOST);
-	REGS.r12 = RETURN(1) + 3;
+	REGS.s1 = RETURN(1) + 3;
 	WORD(0x08) = RETURN(5);
 	WORD(0x18) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
@@ -182,17 +178,17 @@ TEST_F(synth, return_address_in_a_register)
 
 TEST_F(synth, return_address_where_a_register_points_to)
 {
-	static const int registers[] = { RSP, RBP, R14 };
+	static const int registers[] = { SP, FP, S3 };
 
 	REGS.sp = AT(0x20);
-	REGS.bp = AT(0x2000);
-	REGS.r14 = AT(0x3000);
+	REGS.fp = AT(0x2000);
+	REGS.s3 = AT(0x3000);
 	WORD(0x00) = RETURN(1);
 	WORD(0x1fe0) = RETURN(1) + 1;
 	WORD(0x2fe0) = RETURN(1) + 2;
 	for (unsigned int i = 0; i < ARRAY_SIZE(registers); i++) {
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RSP), 0x10, AT_REG(registers[i]), -0x20));
+		RULE(FLEXIBLE(REG(SP), 0x10, AT_REG(registers[i]), -0x20));
 		RULE(OUTERMOST);
 		EXPECT_CALLERS(RETURN(1) + i);
 	}
@@ -212,10 +208,10 @@ TEST_F(synth, return_address_where_a_register_points_to)
 TEST_F(synth, fp_unchanged)
 {
 	WORD(0x18) = RETURN(1);
-	REGS.bp = AT(0x1000);
+	REGS.fp = AT(0x1000);
 	EXPECT_FP(BY_SP(0x20));
-	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20));
-	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, AT_CFA, -8));
+	EXPECT_FP(FLEXIBLE(REG(SP), 0x20));
+	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, AT_CFA, -8));
 }
 
 TEST_F(synth, fp_on_the_stack)
@@ -226,7 +222,7 @@ TEST_F(synth, fp_on_the_stack)
 		WORD(0x3f8) = RETURN(1);
 		WORD(0x400 + offset) = AT(0x1000);
 		EXPECT_FP(BY_SP(0x400, offset));
-		EXPECT_FP(FLEXIBLE(REG(RSP), 0x400, NO_RULE, AT_CFA, offset));
+		EXPECT_FP(FLEXIBLE(REG(SP), 0x400, NO_RULE, AT_CFA, offset));
 		WORD(0x400 + offset) = 0;
 	}
 }
@@ -234,27 +230,27 @@ TEST_F(synth, fp_on_the_stack)
 TEST_F(synth, fp_in_a_register)
 {
 	WORD(0x18) = RETURN(1);
-	REGS.bp = AT(0x2000);
-	REGS.r13 = AT(0x0f00);
-	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, NO_RULE, REG(R13), 0x100));
+	REGS.fp = AT(0x2000);
+	REGS.s2 = AT(0x0f00);
+	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, NO_RULE, REG(S2), 0x100));
 	REGS.sp = AT(0);
-	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, NO_RULE, REG(RSP), 0x1000));
-	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, AT_CFA, -8, REG(RBP), -0x1000));
+	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, NO_RULE, REG(SP), 0x1000));
+	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, AT_CFA, -8, REG(FP), -0x1000));
 }
 
 TEST_F(synth, fp_where_a_register_points_to)
 {
 	WORD(0x18) = RETURN(1);
-	REGS.bp = AT(0x2000);
-	REGS.r13 = AT(0x3000);
+	REGS.fp = AT(0x2000);
+	REGS.s2 = AT(0x3000);
 	WORD(0x10) = AT(0x1000);
-	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, NO_RULE, AT_REG(RSP), 0x10));
+	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, NO_RULE, AT_REG(SP), 0x10));
 	WORD(0x10) = 0;
 	WORD(0x1ff8) = AT(0x1000);
-	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, NO_RULE, AT_REG(RBP), -8));
+	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, NO_RULE, AT_REG(FP), -8));
 	WORD(0x1ff8) = 0;
 	WORD(0x3008) = AT(0x1000);
-	EXPECT_FP(FLEXIBLE(REG(RSP), 0x20, NO_RULE, AT_REG(R13), 8));
+	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, NO_RULE, AT_REG(S2), 8));
 }
 
 /* --- All of it --- */
@@ -263,7 +259,7 @@ TEST_F(synth, fp_where_a_register_points_to)
 TEST_F(synth, operands_are_the_current_frames)
 {
 	REGS.sp = AT(0x100);
-	REGS.bp = AT(0x200);
+	REGS.fp = AT(0x200);
 	/* CFA 0x400, by the old frame pointer, which the return address is at, too. */
 	WORD(0x200) = AT(0x1000);
 	WORD(0x208) = RETURN(1);
@@ -271,15 +267,15 @@ TEST_F(synth, operands_are_the_current_frames)
 	/* What is found by the new one, and by the new stack pointer. */
 	WORD(0x1008) = RETURN(8);
 	WORD(0x408) = RETURN(9);
-	RULE(FLEXIBLE(AT_REG(RBP), 0x10, AT_REG(RBP), 8, AT_REG(RBP), 0));
+	RULE(FLEXIBLE(AT_REG(FP), 0x10, AT_REG(FP), 8, AT_REG(FP), 0));
 	/* The stack pointer is 0x400; its offsets are not from the new one, 0x500. */
-	RULE(FLEXIBLE(REG(RSP), 0x100, AT_REG(RSP), 0x20, AT_REG(RSP), 0x28));
+	RULE(FLEXIBLE(REG(SP), 0x100, AT_REG(SP), 0x20, AT_REG(SP), 0x28));
 	WORD(0x420) = RETURN(2);
 	WORD(0x428) = AT(0x2000);
 	WORD(0x520) = RETURN(8);
 	WORD(0x528) = AT(0x600);
 	/* The return address from the old frame pointer, 0x2000, itself. */
-	RULE(FLEXIBLE(REG(RBP), 0x10, AT_REG(RBP), 8, AT_CFA, -0x10));
+	RULE(FLEXIBLE(REG(FP), 0x10, AT_REG(FP), 8, AT_CFA, -0x10));
 	WORD(0x2000) = AT(0x3000);
 	WORD(0x2008) = RETURN(3);
 	WORD(0x3008) = RETURN(4);
@@ -292,16 +288,16 @@ TEST_F(synth, operands_are_the_current_frames)
 TEST_F(synth, another_register_in_a_callers_frame)
 {
 	static const struct rule others[] = {
-		FLEXIBLE(REG(R12), 0x10),
-		FLEXIBLE(AT_REG(R12), 0x18),
-		FLEXIBLE(REG(RSP), 0x10, REG(R13), 0),
-		FLEXIBLE(REG(RSP), 0x10, AT_REG(R12), 8),
+		FLEXIBLE(REG(S1), 0x10),
+		FLEXIBLE(AT_REG(S1), 0x18),
+		FLEXIBLE(REG(SP), 0x10, REG(S2), 0),
+		FLEXIBLE(REG(SP), 0x10, AT_REG(S1), 8),
 	};
 
-	REGS.r12 = AT(0x100);
-	REGS.r13 = RETURN(2);
+	REGS.s1 = AT(0x100);
+	REGS.s2 = RETURN(2);
 	/* By frame pointer it would go on as well. */
-	REGS.bp = AT(0x200);
+	REGS.fp = AT(0x200);
 	WORD(0x00) = RETURN(1);
 	WORD(0x10) = RETURN(2);
 	WORD(0x108) = RETURN(2);
@@ -333,21 +329,21 @@ TEST_F(synth, another_register_below_a_signal)
 
 	memcpy(restorer, restorer_code, sizeof(restorer_code));
 	RULE(BY_SP(8));
-	RULE(FLEXIBLE(REG(R12), 0x10, AT_REG(RBX), 8, REG(RDX), 0x20));
+	RULE(FLEXIBLE(REG(S1), 0x10, AT_REG(S0), 8, REG(T1), 0x20));
 	RULE(BY_FP(0x10));
-	RULE(FLEXIBLE(REG(R12), 0x1010));
+	RULE(FLEXIBLE(REG(S1), 0x1010));
 	RULE(OUTERMOST);
 	/* What is interrupted has its stack below the handler's. */
 	REGS.sp = AT(0x8000);
 	WORD(0x8000) = (unsigned long)restorer;
 	context = synth_signal((void *)AT(0x8008), ip, AT(0x100), 0);
-	context->uc_mcontext.gregs[REG_R12] = AT(0x200);
-	context->uc_mcontext.gregs[REG_RBX] = AT(0x300);
-	context->uc_mcontext.gregs[REG_RDX] = AT(0x400);
+	UC_S1(context) = AT(0x200);
+	UC_S0(context) = AT(0x300);
+	UC_T1(context) = AT(0x400);
 	/* Those on top are others. */
-	REGS.r12 = AT(0x8100);
-	REGS.bx = AT(0x8200);
-	REGS.dx = AT(0x8300);
+	REGS.s1 = AT(0x8100);
+	REGS.s0 = AT(0x8200);
+	REGS.t1 = AT(0x8300);
 	WORD(0x308) = RETURN(2);
 	WORD(0x428) = RETURN(3);
 	WORD(0x1208) = RETURN(4);
@@ -359,7 +355,7 @@ TEST_F(synth, outermost)
 	static const struct rule ends[] = { OUTERMOST, { .flexible = true } };
 
 	/* There would be more, by the next rule and by frame pointer. */
-	REGS.bp = AT(0x100);
+	REGS.fp = AT(0x100);
 	WORD(0x00) = RETURN(1);
 	WORD(0x08) = RETURN(2);
 	WORD(0x108) = RETURN(2);
@@ -391,10 +387,10 @@ static void make_plt(struct synth *synth)
 {
 	static const unsigned char rows[] = {
 		2, 0, 0x10, 0, ENTRY_SIZE,	/* MASK */
-		0, 0x03, 8, 11, 0x03, 16,
+		0, ROW_BY_SP(8), 11, ROW_BY_SP(16),
 	};
 	static const unsigned char common_rows[] = {
-		2, 0, 0, 0, 0, 0, 0x03, 16, 5, 0x03, 8,
+		2, 0, 0, 0, 0, 0, ROW_BY_SP(16), 5, ROW_BY_SP(8),
 	};
 	unsigned char *common;
 
@@ -483,20 +479,20 @@ TEST_F(synth, bad_return_address)
 		EXPECT_CALLERS(RETURN(1));
 		NO_RULES();
 		RULE(BY_SP(8));
-		RULE(FLEXIBLE(REG(RSP), 0x800, AT_CFA, -0x800));
+		RULE(FLEXIBLE(REG(SP), 0x800, AT_CFA, -0x800));
 		EXPECT_CALLERS(RETURN(1));
 		/* By frame pointer. */
 		NO_RULES();
 		RULE(BY_SP(8));
-		REGS.bp = AT(0x100);
+		REGS.fp = AT(0x100);
 		WORD(0x100) = AT(0x200);
 		WORD(0x108) = none[i];
 		WORD(0x208) = RETURN(2);
 		EXPECT_CALLERS(RETURN(1));
 		/* In a register. */
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RSP), 8, REG(R12), 0));
-		REGS.r12 = none[i];
+		RULE(FLEXIBLE(REG(SP), 8, REG(S1), 0));
+		REGS.s1 = none[i];
 		EXPECT_NO_CALLERS();
 		/* Where a signal interrupted. */
 		NO_RULES();
@@ -511,7 +507,7 @@ TEST_F(synth, bad_return_address)
 	NO_RULES();
 	RULE(BY_SP(8));
 	RULE(BY_SP(8));
-	REGS.bp = 0;
+	REGS.fp = 0;
 	WORD(0x08) = 0x7fffffffefffUL;
 	EXPECT_CALLERS(RETURN(1));
 	EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->synth.chain.end);
@@ -529,10 +525,9 @@ TEST_F(synth, signals_in_other_code)
 	context = synth_signal((void *)AT(0x08), RETURN(1), AT(0x500), 0);
 	EXPECT_CALLERS((unsigned long)restorer, RETURN(1));
 	EXPECT_EQ(PERF_CALLCHAIN_END_COMPLETE, self->synth.chain.end);
-	for (unsigned int cs = 0; cs < 0x40; cs++) {
-		/* The selector is the lowest of four numbers. */
-		context->uc_mcontext.gregs[REG_CSGSFS] = cs;
-		if (cs == 0x33)
+	for (unsigned int mode = 0; mode < 0x40; mode++) {
+		UC_MODE(context) = mode;
+		if (is_mode_64(mode))
 			continue;
 		EXPECT_CALLERS((unsigned long)restorer);
 		EXPECT_EQ(PERF_CALLCHAIN_END_BAD_FRAME, self->synth.chain.end);
@@ -579,45 +574,45 @@ TEST_F(synth, bad_cfa)
 	REGS.sp = AT(0x80);
 	WORD(0x80) = RETURN(1);
 	/* A return address in a register needs no stack, and one on it is there. */
-	REGS.r12 = RETURN(1);
+	REGS.s1 = RETURN(1);
 	for (int at = 0; at < 0x100; at++)
 		((unsigned long *)AT(0x200))[at] = RETURN(1);
 	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
-		REGS.bx = none[i];
+		REGS.s0 = none[i];
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RBX), 0, REG(R12), 0));
+		RULE(FLEXIBLE(REG(S0), 0, REG(S1), 0));
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RBX), 0, AT_REG(RSP), 0));
+		RULE(FLEXIBLE(REG(S0), 0, AT_REG(SP), 0));
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 		/* By an offset that wraps around. */
-		REGS.bx = none[i] - 0x7ffffff8;
+		REGS.s0 = none[i] - 0x7ffffff8;
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RBX), 0x7ffffff8, REG(R12), 0));
+		RULE(FLEXIBLE(REG(S0), 0x7ffffff8, REG(S1), 0));
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 		/* On the stack. */
 		WORD(0x90) = none[i];
 		NO_RULES();
-		RULE(FLEXIBLE(AT_REG(RSP), 0x10, REG(R12), 0));
+		RULE(FLEXIBLE(AT_REG(SP), 0x10, REG(S1), 0));
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 	}
 	/* The last one is not wrong by itself. */
 	NO_RULES();
-	RULE(FLEXIBLE(REG(RBX), 0x7ffffff8, REG(R12), 0));
+	RULE(FLEXIBLE(REG(S0), 0x7ffffff8, REG(S1), 0));
 	RULE(OUTERMOST);
-	REGS.bx = AT(0x88) - 0x7ffffff8;
+	REGS.s0 = AT(0x88) - 0x7ffffff8;
 	EXPECT_CALLERS(RETURN(1));
 	/* The topmost frame may have nothing on the stack any more, */
-	REGS.bx = AT(0x80) - 0x7ffffff8;
+	REGS.s0 = AT(0x80) - 0x7ffffff8;
 	EXPECT_CALLERS(RETURN(1));
 	/* but a caller has at least its return address there. */
 	NO_RULES();
 	RULE(BY_SP(8));
-	RULE(FLEXIBLE(REG(RSP), 0, AT_CFA, 8));
+	RULE(FLEXIBLE(REG(SP), 0, AT_CFA, 8));
 	RULE(OUTERMOST);
 	WORD(0x90) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1));
@@ -639,12 +634,12 @@ TEST_F(synth, bad_frame_pointer)
 	WORD(0x113) = RETURN(2);
 	RULE(BY_SP(8));
 	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
-		REGS.bp = none[i];
+		REGS.fp = none[i];
 		EXPECT_CALLERS(RETURN(1));
 	}
 	/* The rest of its frame is still to come. */
 	WORD(0x90) = RETURN(2);
-	REGS.bp = AT(0x88);
+	REGS.fp = AT(0x88);
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 }
 
@@ -672,11 +667,11 @@ TEST_F(synth, end_of_the_stack)
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RSP), 8 * words + 8, AT_CFA, -16));
+		RULE(FLEXIBLE(REG(SP), 8 * words + 8, AT_CFA, -16));
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RSP), 8 * words, AT_CFA, 0));
+		RULE(FLEXIBLE(REG(SP), 8 * words, AT_CFA, 0));
 		RULE(OUTERMOST);
 		EXPECT_NO_CALLERS();
 	}
@@ -693,7 +688,7 @@ TEST_F(synth, below_the_stack)
 		bool there = 0x10 + offset >= 0;
 
 		NO_RULES();
-		RULE(FLEXIBLE(REG(RSP), 0x10, AT_CFA, offset));
+		RULE(FLEXIBLE(REG(SP), 0x10, AT_CFA, offset));
 		RULE(OUTERMOST);
 		EXPECT_TRUE(synth_has(&self->synth, &(unsigned long){ RETURN(1) }, there));
 		/* The frame pointer alone is there. */
@@ -712,17 +707,19 @@ static void write_frames(struct synth *synth, unsigned long *at, unsigned long s
 	}
 }
 
+#define FRAME	(PAGE / 16 * 5)
+
 /* A stack that is in many mappings is still one. */
 TEST_F(synth, a_stack_in_pieces)
 {
 	unsigned char *stack = self->synth.stack;
 	unsigned long callers[64];
 
-	/* Frames of 0x500 bytes, some of which lie across. */
-	RULE(BY_SP(0x500));
-	RULE(BY_SP(0x500));
+	/* Some frames lie across. */
+	RULE(BY_SP(FRAME));
+	RULE(BY_SP(FRAME));
 	RULE(OUTERMOST);
-	write_frames(&self->synth, (unsigned long *)stack, 0x500, 64);
+	write_frames(&self->synth, (unsigned long *)stack, FRAME, 64);
 	for (int i = 0; i < 64; i++)
 		callers[i] = RETURN(i == 63 ? 2 : 1);
 	EXPECT_TRUE(synth_has(&self->synth, callers, 64));
@@ -735,9 +732,9 @@ TEST_F(synth, a_stack_in_pieces)
 
 	/* Up to where there is none, or none that may be read. */
 	ASSERT_EQ(0, mprotect(stack + 10 * PAGE, PAGE, PROT_NONE));
-	EXPECT_TRUE(synth_has(&self->synth, callers, 10 * PAGE / 0x500));
+	EXPECT_TRUE(synth_has(&self->synth, callers, 10 * PAGE / FRAME));
 	ASSERT_EQ(0, munmap(stack + 10 * PAGE, PAGE));
-	EXPECT_TRUE(synth_has(&self->synth, callers, 10 * PAGE / 0x500));
+	EXPECT_TRUE(synth_has(&self->synth, callers, 10 * PAGE / FRAME));
 }
 
 TEST_HARNESS_MAIN

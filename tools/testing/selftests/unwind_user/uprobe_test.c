@@ -12,6 +12,7 @@
 #include <linux/hw_breakpoint.h>
 
 #include "kselftest_harness.h"
+#include "machine.h"
 #include "scenario.h"
 #include "uprobe.h"
 
@@ -56,78 +57,38 @@ FIXTURE_VARIANT(uprobe)
 	struct uprobe_case probed;
 };
 
-FIXTURE_VARIANT_ADD(uprobe, first_push_emulated)
-{
-	.probed = { probed_push, 0, 0, { ENTRY(probed_push) }, { { probed_push } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, sub_stepped)
-{
-	.probed = { probed_sub, 0, 0, { ENTRY(sub_at) }, { { sub_at } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, call_emulated)
-{
-	.probed = { probed_call, 0, 0, { ENTRY(call_at) }, { { call_at } } },
-};
-
-#ifdef SFRAME
-/* Where the frame pointer is the caller's, and only a table knows. */
-FIXTURE_VARIANT_ADD(uprobe, first_endbr64)
-{
-	.probed = { probed_endbr, 0, 0, { ENTRY(probed_endbr) }, { { probed_endbr } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, tail_call_emulated)
-{
-	.probed = { probed_jmp, 0, 0, { ENTRY(jmp_at) }, { { jmp_at } } },
-};
-
-#endif
-
 FIXTURE_VARIANT_ADD(uprobe, two_return_probes_in_the_stack)
 {
-	.probed = { outer, 0, 0, { URET(outer), URET(inner), ENTRY(inner), ENTRY(outer) },
-	{ { outer }, { inner, outer_return }, { outer_return }, { EMPTY } } },
+	.probed = { outer, 0, 0, { URET(outer), URET(inner), ENTRY(inner_at), ENTRY(outer_at) },
+	{ { outer_at }, { inner_at, outer_return }, { outer_return }, { EMPTY } } },
 };
 
 FIXTURE_VARIANT_ADD(uprobe, two_return_probes_of_a_function)
 {
-	.probed = { outer, 0, 0, { URET(outer), URET(outer), ENTRY(inner) }, { { inner,
+	.probed = { outer, 0, 0, { URET(outer), URET(outer), ENTRY(inner_at) }, { { inner_at,
 	outer_return }, { EMPTY }, { EMPTY } } },
 };
 
 FIXTURE_VARIANT_ADD(uprobe, return_probes_around_a_tail_call)
 {
-	.probed = { tail_caller, 0, 0, { URET(tail_caller), URET(outer), ENTRY(inner) },
-	{ { inner, outer_return }, { EMPTY }, { EMPTY } } },
+	.probed = { tail_caller, 0, 0, { URET(tail_caller), URET(outer), ENTRY(inner_at) },
+	{ { inner_at, outer_return }, { EMPTY }, { EMPTY } } },
 };
 
 FIXTURE_VARIANT_ADD(uprobe, return_probe_in_recursion)
 {
-	.probed = { recursive, 3, 0, { URET(recursive), ENTRY(inner) }, { { inner,
+	.probed = { recursive, 3, 0, { URET(recursive), ENTRY(inner_at) }, { { inner_at,
 	recursive_last_return, recursive_return, recursive_return }, { recursive_return,
 	recursive_return }, { recursive_return }, { EMPTY } } },
 };
 
 FIXTURE_VARIANT_ADD(uprobe, return_probe_of_a_function_that_was_left)
 {
-	.probed = { jumper, 0, 0, { URET(jumper), URET(thrower), ENTRY(inner) }, { { inner,
+	.probed = { jumper, 0, 0, { URET(jumper), URET(thrower), ENTRY(inner_at) }, { { inner_at,
 	jumper_return }, { EMPTY } } },
 };
 
-FIXTURE_VARIANT_ADD(uprobe, return_probes_around_a_signal)
-{
-	.probed = { interrupted, 0, 0, { URET(interrupted), URET(handler), ENTRY(inner) },
-	{ { inner, handler_return, restorer, interrupted_ud2 }, { restorer,
-	interrupted_behind }, { EMPTY } } },
-};
-
-/* Optimised after the first time. */
-FIXTURE_VARIANT_ADD(uprobe, nop10_optimised)
-{
-	.probed = { probed_nop10, 0, 4, { ENTRY(nop10_at) }, { { nop10_at } } },
-};
+#include "uprobes.h"
 
 /* What was taken out of the ring that all events write to. */
 static struct {
@@ -202,7 +163,7 @@ static int open_breakpoint(unsigned long at)
 		.type = PERF_TYPE_BREAKPOINT,
 		.bp_type = HW_BREAKPOINT_X,
 		.bp_addr = at,
-		.bp_len = sizeof(long),
+		.bp_len = BREAKPOINT_LEN,
 		.sample_period = 1,
 		.exclude_kernel = 1,
 	};
@@ -292,9 +253,9 @@ static bool compare(const void *const stacks[][5], int times)
 /* Take a signal; no other one is blocked meanwhile. */
 static bool take_signal(int number, void (*take)(int number))
 {
-	/* Handler, SA_RESTORER, restorer, and the mask. */
+	/* Handler, SA_RESTORER | SA_SIGINFO, restorer, and the mask. */
 	const unsigned long action[] = {
-		(unsigned long)take, 0x04000000, (unsigned long)restorer, 0,
+		(unsigned long)take, 0x04000004, (unsigned long)restorer, 0,
 	};
 
 	return !syscall(__NR_rt_sigaction, number, action, NULL, sizeof(action[0]));
@@ -302,7 +263,7 @@ static bool take_signal(int number, void (*take)(int number))
 
 FIXTURE_SETUP(uprobe)
 {
-	const struct probe probe = ENTRY(inner);
+	const struct probe probe = ENTRY(inner_at);
 	int error;
 
 	if (!HAS_TABLE)
@@ -392,129 +353,6 @@ FIXTURE_TEARDOWN(special)
 	close_events();
 }
 
-/* Behind the first instruction of an optimised probe, which moves rsp. */
-TEST_F(special, stop_inside_an_optimised_probe)
-{
-	const struct probe probe = QUIET_ENTRY(nop10_at);
-
-	EXPECT_TRUE(stop_at(NULL, (unsigned long)nop10_at + 5, &probe, probed_nop10, nop10_at));
-}
-
-/* At each instruction of the trampoline of optimised probes. */
-TEST_F(special, stop_in_the_trampoline_of_optimised_probes)
-{
-	static const unsigned char at[] = { 0, 1, 3, 4, 11, 13, 14, 16, 17 };
-	const struct probe probe = QUIET_ENTRY(nop10_at);
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++) {
-		EXPECT_TRUE(stop_at("[uprobes-trampoline]", at[i], &probe, probed_nop10,
-				    at[i] < 13 ? nop10_at : nop10_at + 10));
-	}
-}
-
-/* And in that of return probes. */
-TEST_F(special, stop_in_the_trampoline_of_return_probes)
-{
-	static const unsigned char at[] = { 0, 1, 2, 4, 11, 13, 15, 16 };
-	const struct probe probe = QUIET_URET(inner);
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(at); i++)
-		EXPECT_TRUE(stop_at("[uprobes]", at[i], &probe, inner, EMPTY));
-}
-
-/* Where a copy of the instruction is stepped: the first slot is the trampoline. */
-TEST_F(special, stop_where_an_instruction_is_stepped)
-{
-	const struct probe probe = QUIET_ENTRY(sub_at);
-
-	EXPECT_TRUE(stop_at("[uprobes]", 128, &probe, probed_sub, sub_at));
-}
-
-/* Whether there was one sample, whose addresses are all of user space. */
-static bool is_user_stack(unsigned long first)
-{
-	const struct chain *chain = &samples[0].chain;
-	int nr = take_samples();
-	bool user = nr == 1 && chain->nr && chain->ips[0] == first;
-
-	for (unsigned int i = 0; user && i < chain->nr; i++)
-		user = chain->ips[i] < TASK_END;
-	if (!user)
-		ksft_print_msg("%d samples, %u frames: 0x%lx instead of 0x%lx\n", nr, chain->nr,
-			       chain->ips[0], first);
-	return user;
-}
-
-/* Whoever jumps to that trampoline may put any word where its return address is expected. */
-TEST_F(special, lies_about_where_that_trampoline_returns_to)
-{
-	static const unsigned long words[] = {
-		0, 1, 9, 10, 11, 0x1000, TASK_END, 1UL << 63, -4096UL, -10UL, -1UL,
-	};
-	/* The trampoline returns behind what a probe has replaced. */
-	enum { REPLACED = 10 };
-	const struct probe probe = QUIET_ENTRY(nop10_at);
-	unsigned long at;
-
-	ASSERT_EQ(0, open_probe(&probe));
-	ASSERT_TRUE(take_signal(SIGNAL_SEGV, return_to_handler));
-	ASSERT_TRUE(take_signal(SIGNAL_ILL, return_to_handler));
-	/* So that the mapping is there. */
-	chain_call(probed_nop10, 0);
-	at = find_mapping("[uprobes-trampoline]", NULL);
-	ASSERT_NE(0, at);
-	ASSERT_EQ(0, open_breakpoint(at));
-	for (unsigned int i = 0; i < ARRAY_SIZE(words); i++) {
-		bool taken = words[i] > REPLACED && words[i] < TASK_END;
-
-		for (int missed = 0; missed <= MOST_MISSED && nothing_sampled(); missed++)
-			return_to(at, words[i]);
-		EXPECT_TRUE(is_user_stack(taken ? words[i] - REPLACED : at))
-			TH_LOG("with the word 0x%lx", words[i]);
-	}
-}
-
-/* A signal interrupts that, at each instruction. */
-TEST_F(special, signals_in_the_trampoline_of_return_probes)
-{
-	static const void *const stacks[2][5] = {
-		{ inner, step_handler_return, restorer, EMPTY },
-	};
-	const struct probe quiet = QUIET_URET(stepped), probe = ENTRY(inner);
-
-	ASSERT_TRUE(take_signal(SIGNAL_TRAP, step_handler));
-	ASSERT_EQ(0, open_probe(&probe));
-	ASSERT_EQ(0, open_probe(&quiet));
-	chain_call(stepped, 0);
-	/* There are eight, and one of them may be stepped together with the next. */
-	EXPECT_LE(7, steps_elsewhere);
-	EXPECT_TRUE(compare(stacks, steps_elsewhere));
-}
-
-TEST_F(special, signals_in_the_trampoline_of_optimised_probes)
-{
-	enum { BEFORE = 5, MOST = 9 };
-	const struct probe quiet = QUIET_ENTRY(stepped_nop10_at), probe = ENTRY(inner);
-	static const void *stacks[MOST + 1][5];
-
-	ASSERT_TRUE(take_signal(SIGNAL_TRAP, step_handler));
-	ASSERT_EQ(0, open_probe(&probe));
-	ASSERT_EQ(0, open_probe(&quiet));
-	/* So that the probe is optimised. */
-	for (int i = 0; i < 4; i++)
-		chain_call(stepped_nop10, i == 3);
-	/* One behind the system call may be stepped together with the next. */
-	ASSERT_LE(MOST - 1, steps_elsewhere);
-	ASSERT_GE(MOST, steps_elsewhere);
-	for (unsigned int i = 0; i < steps_elsewhere; i++) {
-		stacks[i][0] = inner;
-		stacks[i][1] = step_handler_return;
-		stacks[i][2] = restorer;
-		stacks[i][3] = stepped_nop10_at + (i < BEFORE ? 0 : 10);
-	}
-	EXPECT_TRUE(compare(stacks, 1));
-}
-
 /* The copy of the instruction faults, which is sampled. */
 TEST_F(special, page_fault_of_a_stepped_instruction)
 {
@@ -533,7 +371,7 @@ TEST_F(special, page_fault_of_a_stepped_instruction)
 	ASSERT_EQ(0, open_probe(&probe));
 	chain_call(probed_fault, 0);
 	ASSERT_EQ(1, take_samples());
-	fault_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fault_page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, fault_page);
 	ASSERT_EQ(0, open_event(&faults));
 	__nolibc_syscall3(__NR_ioctl, events[1], PERF_EVENT_IOC_ENABLE, 0);
@@ -541,5 +379,7 @@ TEST_F(special, page_fault_of_a_stepped_instruction)
 	__nolibc_syscall3(__NR_ioctl, events[1], PERF_EVENT_IOC_DISABLE, 0);
 	EXPECT_TRUE(compare(stacks, 1));
 }
+
+#include "uprobe_specials.h"
 
 TEST_HARNESS_MAIN

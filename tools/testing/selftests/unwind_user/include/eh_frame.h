@@ -25,7 +25,8 @@
 #define DEF_CFA_OFFSET		0x0e
 #define DEF_CFA_EXPRESSION	0x0f
 #define EXPRESSION		0x10
-#define RETURN_ADDRESS		16
+/* In expressions: a register, with an offset behind it. */
+#define BREG(reg)		(0x70 + (reg))
 
 struct eh_header {
 	__u8 version;
@@ -53,7 +54,7 @@ struct eh_fde {
 /* Find where the next FDE is going to stand. */
 struct eh_fde *eh_next(struct synth *synth);
 struct eh_header *eh_header(struct synth *synth);
-/* Start the table anew: it has no functions, and the CFA is at RSP + 8 in the CIEs. */
+/* Start the table anew: it has no functions, and the CFA is at SP + 8 in the CIEs. */
 void eh_no_rules(struct synth *synth);
 /* Add a function, with the CIE at an offset, and the program of its FDE. Returns the FDE. */
 struct eh_fde *eh_add(struct synth *synth, unsigned int cie, const void *program, size_t len);

@@ -13,7 +13,7 @@
 
 /* As many rows as a function can have, and the row of the first frame, some way on. */
 #define MOST_ROWS	65535
-#define MANY_ROWS	16000
+#define MANY_ROWS	(64000 / (2 + ROW_SIZE))
 
 /* Compute where the @nth frame of hostile_rows() returns to: each to another row. */
 unsigned long hostile_rows_return(const struct synth *synth, unsigned int nth);
@@ -37,7 +37,7 @@ void hostile_frames(struct synth *synth);
 #define WIDE_COUNT	8
 #define WIDE_SIZE	255
 /* What a lookup costs: 18 steps of the search, and the rows. */
-#define WIDE_COST	(18 * 32 + 5 + 3 * WIDE_ROWS)
+#define WIDE_COST	(18 * 32 + 5 + (1 + ROW_SIZE) * WIDE_ROWS)
 #define WIDE_INDEX	(SYNTH_TABLE / 2)
 
 /* Make such frames, with a table that uses up the budget. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "machine.h"
 #include "kselftest.h"
 #include "sampler.h"
 
@@ -29,9 +30,6 @@ extern const char thread_end[];
 
 /* Of the linker: the program's file. */
 extern const char __ehdr_start[];
-
-/* PERF_REG_X86_IP of <asm/perf_regs.h> */
-#define REG_IP		8
 
 /* Sample an event of a task with its registers; with children if @cpu is one, and not -1. */
 int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t pid, int cpu);
@@ -68,6 +66,8 @@ int records(struct sampler *sampler, struct record *all, int max);
 int samples_with(struct sampler *sampler, bool (*is_right)(const struct record *stack));
 /* Count the samples that have the stack of known_syscall(). Returns as above. */
 int samples_with_stack(struct sampler *sampler);
+/* The same in a system call that a signal ends, and that is to be made again. */
+int samples_with_restart(struct sampler *sampler);
 /* Count the samples without a user stack. Returns less than 0 if there is another sample. */
 int samples_without_stack(struct sampler *sampler);
 /* Make the pipes by which the test and its child speak. Returns 0 or a negative errno. */

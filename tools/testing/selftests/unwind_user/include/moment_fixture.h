@@ -27,8 +27,7 @@ FIXTURE_SETUP(moment)
 	if (stacks_missing(error))
 		SKIP(return, "no deferred stacks of execve(): errno %d; see config", error);
 	ASSERT_EQ(0, error);
-	munmap(self->one.page, RING_SIZE + 4096);
-	close(self->one.fd);
+	sampler_close(&self->one);
 	ASSERT_EQ(0, child_pipes());
 }
 

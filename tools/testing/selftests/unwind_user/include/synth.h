@@ -12,12 +12,12 @@
 #include "code.h"
 #include "tables.h"
 
-/* DWARF numbers, and flexible rules' words about them. */
-enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15 };
+/* Flexible rules' words, about registers by their DWARF numbers. */
 #define REG(nr)		((nr) << 3 | 1)
 #define AT_REG(nr)	((nr) << 3 | 3)
 #define AT_CFA		2
-#define NO_RULE		0
+/* The return address is where x86 has it; see synth_rule(). */
+#define NO_RULE		FLEXIBLE_RA
 
 /* A function's only row. Without words it has no caller. */
 struct rule {
@@ -36,11 +36,6 @@ struct rule {
 /* Pairs of what and offset, for the CFA, the return address and the frame pointer. */
 #define FLEXIBLE(...)	((struct rule){ .flexible = true, RULE_WORDS(__VA_ARGS__) })
 #define OUTERMOST	((struct rule){})
-
-/* What is in registers when it is sampled. The others are taken. */
-struct synth_regs {
-	unsigned long ip, sp, bp, bx, dx, si, di, r8, r9, r10, r12, r13, r14;
-};
 
 /* The registers to load, and where its end goes to. */
 struct synth_frame {
@@ -105,7 +100,10 @@ void synth_no_rules(struct synth *synth);
 /* Add a function to the table. @rows: its attribute and rows, as they are in the table. */
 void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const void *rows,
 	       size_t len);
-/* Add a function with a rule that holds in all of it. */
+/*
+ * Add a function with a rule that holds in all of it. Its return address is just below the
+ * CFA, unless the rule says where: also where only x86's calls store it there.
+ */
 void synth_rule(struct synth *synth, struct rule rule);
 /* Compute the address of the @nth function. */
 unsigned long synth_function(const struct synth *synth, int nth);

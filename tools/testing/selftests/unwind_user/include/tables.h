@@ -12,11 +12,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "machine.h"
 #include "code.h"
 #include "sampler.h"
 #include "sysctl.h"
-
-#define PAGE	4096UL
 
 /* Make the system call. Returns a number of elements, or a negative errno. */
 long tables_call(unsigned long operation, void *array, unsigned long count, unsigned long size);
@@ -75,19 +74,23 @@ struct hand_table {
 	__u8 row_start;
 	__u8 row_info;
 	__s8 row_cfa;
+	__s8 row_ra;		/* where return addresses may be anywhere */
+	__u8 unused[3];
 };
 
-static_assert(sizeof(struct hand_table) == 28 + 2 * 16 + 5 + 3, "layout");
+static_assert(sizeof(struct hand_table) == 28 + 2 * 16 + 5 + 7, "layout");
 
 /* Where things are that tests break, and the reason that the kernel then gives. */
 #define VERSION_OFFSET		2
 #define VERSION_STATE		"disabled:version@0x2"
-#define ROW_INFO_OFFSET		(sizeof(struct hand_table) - 2)
+#define ROW_INFO_OFFSET		offsetof(struct hand_table, row_info)
 
 /* Let the @nth function of a table, which will be at @at, be a leaf. */
 void set_function(struct hand_table *table, int nth, const void *at, const void *function);
 /* Make a table, which will be at @at, of one leaf. */
 struct hand_table table_for(const void *at, const void *function);
+/* Let the functions of a table be callers, whose return address is the only word on the stack. */
+void set_callers(struct hand_table *table);
 /* Make a table, which will be at @at, of one function that nobody calls. */
 struct hand_table table_outermost(const void *at, const void *function);
 
@@ -108,6 +111,8 @@ struct layout {
 	struct unwind_table good;
 };
 
+/* Write code where it may be executed. */
+void write_code(void *at, const void *code, size_t len);
 /* Write a function like leaf_code. */
 void write_leaf(void *at);
 /* Map a layout. Returns 0 or a negative errno. */

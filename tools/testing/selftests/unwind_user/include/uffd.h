@@ -21,7 +21,7 @@ int uffd_missing(int uffd, void *start, size_t len);
 /* Wait until one is touched, for so many seconds; its address, or 0. */
 unsigned long uffd_wait(int uffd, int seconds);
 
-/* Bring a page, and let those go on who wait for it; 0 or a negative errno. */
-int uffd_bring(int uffd, void *page, const void *bytes);
+/* Bring pages, and let those go on who wait for them; 0 or a negative errno. */
+int uffd_bring(int uffd, void *page, const void *bytes, size_t len);
 
 #endif /* UFFD_H */

@@ -22,9 +22,9 @@ void eh_no_rules(struct synth *synth)
 {
 	static const unsigned char cies[2][64] = {
 		{ 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
-		  DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1 },
+		  DEF_CFA, SP, 8, SAVED(RETURN_ADDRESS), 1 },
 		{ 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 'S', 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
-		  DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1 },
+		  DEF_CFA, SP, 8, SAVED(RETURN_ADDRESS), 1 },
 	};
 
 	memset(synth->table, 0, EH_FDES + 4);

@@ -16,18 +16,15 @@ unsigned long hostile_rows_return(const struct synth *synth, unsigned int nth)
 const char *hostile_rows(struct synth *synth)
 {
 	/* Rows that start by two bytes. */
-	static unsigned char rows[5 + 4 * MOST_ROWS] = { 0xff, 0xff, 0x01 };
+	static unsigned char rows[5 + (2 + ROW_SIZE) * MOST_ROWS] = { 0xff, 0xff, 0x01 };
 	unsigned long *stack = (unsigned long *)synth->stack;
 
 	if (synth->stack + SYNTH_STACK < (unsigned char *)(stack + MAX_CHAIN))
 		return "stack too small";
 	for (unsigned int i = 0; i < MOST_ROWS; i++) {
-		unsigned char *row = &rows[5 + 4 * i];
+		const unsigned char row[] = { i, i >> 8, ROW_BY_SP(8) };
 
-		row[0] = i;
-		row[1] = i >> 8;
-		row[2] = 0x03;	/* from SP, one word of a byte */
-		row[3] = 8;
+		memcpy(&rows[5 + sizeof(row) * i], row, sizeof(row));
 	}
 	synth_no_rules(synth);
 	synth_rule(synth, BY_SP(8));
@@ -62,7 +59,7 @@ unsigned long hostile_frame(const struct synth *synth, unsigned int nth)
 
 void hostile_frames(struct synth *synth)
 {
-	static const unsigned char row[] = { 1, 0, 0, 0, 0, 0, 0x03, 8 };
+	static const unsigned char row[] = { 1, 0, 0, 0, 0, 0, ROW_BY_SP(8) };
 
 	synth_no_rules(synth);
 	synth_rule(synth, BY_SP(8));
@@ -82,13 +79,13 @@ void hostile_wide(struct synth *synth)
 	header->index_at = WIDE_INDEX - sizeof(*header);
 	header->rows_at = 0;
 	header->functions = WIDE_FUNCTIONS;
-	header->rows_len = 5 + 3 * WIDE_ROWS;
+	header->rows_len = 5 + (1 + ROW_SIZE) * WIDE_ROWS;
 	memset(rows, 0, 5);
 	rows[0] = WIDE_ROWS;
 	for (i = 0; i < WIDE_ROWS; i++) {
-		rows[5 + 3 * i] = i;
-		rows[6 + 3 * i] = 0x03;
-		rows[7 + 3 * i] = 8;
+		const unsigned char row[] = { i, ROW_BY_SP(8) };
+
+		memcpy(&rows[5 + sizeof(row) * i], row, sizeof(row));
 	}
 	for (i = 0; i < WIDE_FUNCTIONS; i++) {
 		unsigned int others = WIDE_FUNCTIONS - WIDE_COUNT;

@@ -27,7 +27,7 @@ int event_open_attr(struct sampler *sampler, struct perf_event_attr attr, pid_t 
 	if (!attr.sample_period)
 		attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER;
-	attr.sample_regs_user = 1UL << REG_IP;
+	attr.sample_regs_user = 1UL << PERF_REG_IP;
 	attr.sample_id_all = 1;
 	attr.inherit = cpu >= 0;
 	attr.exclude_callchain_kernel = 1;
@@ -137,6 +137,18 @@ static bool is_known(const struct record *stack)
 int samples_with_stack(struct sampler *sampler)
 {
 	return samples_with(sampler, is_known);
+}
+
+static bool is_restart(const struct record *stack)
+{
+	const unsigned long ip = (unsigned long)known_ip - RESTART_BACK;
+
+	return is_known_stack_at(stack->ips, stack->frames, (char *)ip);
+}
+
+int samples_with_restart(struct sampler *sampler)
+{
+	return samples_with(sampler, is_restart);
 }
 
 int samples_without_stack(struct sampler *sampler)

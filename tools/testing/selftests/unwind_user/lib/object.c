@@ -18,7 +18,7 @@ struct object object_at(unsigned long vaddr)
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
 				     ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
+			.e_machine = MACHINE,
 			.e_version = EV_CURRENT,
 			.e_phoff = sizeof(struct elf64_hdr),
 			.e_ehsize = sizeof(struct elf64_hdr),

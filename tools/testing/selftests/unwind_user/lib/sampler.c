@@ -97,7 +97,7 @@ int sampler_open_on(struct sampler *sampler, struct perf_event_attr *attr, int p
 	sampler->fd = perf_open(attr, pid, cpu);
 	if (sampler->fd < 0)
 		return -sampler->fd;
-	sampler->page = mmap(NULL, RING_SIZE + 4096, PROT_READ | PROT_WRITE,
+	sampler->page = mmap(NULL, RING_SIZE + getpagesize(), PROT_READ | PROT_WRITE,
 			     MAP_SHARED, sampler->fd, 0);
 	if (sampler->page == MAP_FAILED) {
 		int error = errno;
@@ -105,7 +105,7 @@ int sampler_open_on(struct sampler *sampler, struct perf_event_attr *attr, int p
 		close(sampler->fd);
 		return error;
 	}
-	sampler->ring = (const unsigned char *)sampler->page + 4096;
+	sampler->ring = (const unsigned char *)sampler->page + getpagesize();
 	return 0;
 }
 
@@ -116,7 +116,7 @@ int sampler_open_event(struct sampler *sampler, struct perf_event_attr *attr)
 
 void sampler_close(struct sampler *sampler)
 {
-	munmap(sampler->page, RING_SIZE + 4096);
+	munmap(sampler->page, RING_SIZE + getpagesize());
 	close(sampler->fd);
 }
 

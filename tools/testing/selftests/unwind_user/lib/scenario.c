@@ -32,13 +32,10 @@ bool is_at_end(const struct chain *chain)
 	       chain->guessed == (BY_FRAME_POINTER && chain->nr > 1);
 }
 
-/* A call, and one through a register or memory. */
 static bool is_behind_call(unsigned long ip)
 {
-	const unsigned char *code = (const unsigned char *)ip;
-
 	return ip > (unsigned long)__executable_start && ip < (unsigned long)etext &&
-	       (code[-5] == 0xe8 || code[-2] == 0xff || code[-3] == 0xff || code[-6] == 0xff);
+	       ends_in_call((const unsigned char *)ip);
 }
 
 bool is_from_start(const struct chain *chain)

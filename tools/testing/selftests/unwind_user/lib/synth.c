@@ -12,8 +12,8 @@ void synth_no_rules(struct synth *synth)
 		.magic = 0xdee2,
 		.version = 3,
 		.flags = 1 | 4,	/* sorted; a start is relative to its own field */
-		.abi = 3,	/* AMD64 */
-		.fixed_ra = -8,
+		.abi = TABLE_ABI,
+		.fixed_ra = TABLE_FIXED_RA,
 		.rows_at = SYNTH_ROWS,
 	};
 }
@@ -34,15 +34,31 @@ void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const
 	header->rows_len += len;
 }
 
+/* Let a rule say where the return address is, if calls store none. */
+static void add_return_address(struct rule *rule)
+{
+	static const int words[] = { AT_CFA, -8 };
+	/* Its words stand behind that of the CFA, or those; there are as many. */
+	const int at = rule->flexible ? 2 : 1;
+
+	if (TABLE_FIXED_RA || rule->nr < at || rule->nr > (rule->flexible ? at : 5))
+		return;
+	memmove(&rule->words[2 * at], &rule->words[at], (rule->nr - at) * sizeof(words[0]));
+	memcpy(&rule->words[at], &words[2 - at], at * sizeof(words[0]));
+	rule->nr += at;
+}
+
 void synth_rule(struct synth *synth, struct rule rule)
 {
 	unsigned int nth = ((struct table_header *)synth->table)->functions;
 	unsigned char row[5 + 2 + sizeof(rule.words)] = {
-		1, 0, rule.signal ? 0x80 : 0, rule.flexible, 0,
-		/* of words of four bytes, if any */
-		0, rule.nr ? 0x40 | rule.nr << 1 | rule.by_sp : 0,
+		1, 0, rule.signal ? 0x80 : 0, rule.flexible,
 	};
 
+	add_return_address(&rule);
+	/* of words of four bytes, if any */
+	if (rule.nr)
+		row[6] = 0x40 | rule.nr << 1 | rule.by_sp;
 	memcpy(&row[7], rule.words, rule.nr * sizeof(rule.words[0]));
 	synth_add(synth, nth * FUNCTION_SIZE, FUNCTION_SIZE, row,
 		  7 + rule.nr * sizeof(rule.words[0]));
@@ -80,7 +96,7 @@ int synth_make(struct synth *synth)
 		return -ENOMEM;
 	synth->stack += SYNTH_BELOW;
 	memset(synth->text, 0x90, SYNTH_TEXT);
-	memcpy(synth->text, synth_code, sizeof(synth_code));
+	write_code(synth->text, synth_code, sizeof(synth_code));
 	if (mprotect(synth->text, SYNTH_TEXT, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return -errno;
 	synth_no_rules(synth);
@@ -135,13 +151,13 @@ bool synth_has(struct synth *synth, const unsigned long *callers, unsigned int n
 
 ucontext_t *synth_signal(void *at, unsigned long ip, unsigned long sp, unsigned long bp)
 {
-	ucontext_t *context = at;
+	ucontext_t *context = at + SIGNAL_CONTEXT;
 
-	memset(context, 0, 304);
-	context->uc_flags = 6;	/* UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS */
-	context->uc_mcontext.gregs[REG_RIP] = ip;
-	context->uc_mcontext.gregs[REG_RSP] = sp;
-	context->uc_mcontext.gregs[REG_RBP] = bp;
-	context->uc_mcontext.gregs[REG_CSGSFS] = 0x33;
+	memset(at, 0, SIGNAL_CONTEXT + SIGNAL_CONTEXT_SIZE);
+	context->uc_flags = SIGNAL_FLAGS;
+	UC_IP(context) = ip;
+	UC_SP(context) = sp;
+	UC_FP(context) = bp;
+	UC_MODE(context) = UC_MODE_64;
 	return context;
 }

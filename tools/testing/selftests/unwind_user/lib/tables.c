@@ -80,19 +80,27 @@ struct hand_table table_for(const void *at, const void *function)
 		.magic = 0xdee2,
 		.version = 3,
 		.flags = 1,	/* sorted */
-		.abi = 3,	/* AMD64 */
-		.fixed_ra = -8,
+		.abi = TABLE_ABI,
+		.fixed_ra = TABLE_FIXED_RA,
 		.functions = 1,
 		.rows = 1,
 		.rows_len = 5 + 3,
 		.rows_at = 2 * 16,
 		.row_count = 1,
 		.row_info = 0x03,	/* from SP, one word of a byte */
-		.row_cfa = 8,
+		.row_cfa = LEAF_CFA,
 	};
 
 	set_function(&table, 0, at, function);
 	return table;
+}
+
+void set_callers(struct hand_table *table)
+{
+	static const unsigned char row[] = { ROW_BY_SP(8) };
+
+	memcpy(&table->row_info, row, sizeof(row));
+	table->rows_len = 5 + 1 + sizeof(row);
 }
 
 struct hand_table table_outermost(const void *at, const void *function)
@@ -104,9 +112,15 @@ struct hand_table table_outermost(const void *at, const void *function)
 	return table;
 }
 
+void write_code(void *at, const void *code, size_t len)
+{
+	memcpy(at, code, len);
+	__builtin___clear_cache(at, (char *)at + len);
+}
+
 void write_leaf(void *at)
 {
-	memcpy(at, leaf_code, sizeof(leaf_code));
+	write_code(at, leaf_code, sizeof(leaf_code));
 }
 
 int layout_make(struct layout *layout)

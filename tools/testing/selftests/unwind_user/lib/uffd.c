@@ -44,10 +44,10 @@ unsigned long uffd_wait(int uffd, int seconds)
 	return message.arg.pagefault.address;
 }
 
-int uffd_bring(int uffd, void *page, const void *bytes)
+int uffd_bring(int uffd, void *page, const void *bytes, size_t len)
 {
 	struct uffdio_copy copy = {
-		.dst = (unsigned long)page, .src = (unsigned long)bytes, .len = PAGE,
+		.dst = (unsigned long)page, .src = (unsigned long)bytes, .len = len,
 	};
 
 	return ioctl(uffd, UFFDIO_COPY, &copy) ? -errno : 0;

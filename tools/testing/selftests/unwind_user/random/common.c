@@ -144,8 +144,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 		siglongjmp(me->jump, 1);
 	}
 	failure("signal %d at 0x%lx, address 0x%lx", signal,
-		(unsigned long)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP],
-		(unsigned long)info->si_addr);
+		(unsigned long)UC_IP((ucontext_t *)context), (unsigned long)info->si_addr);
 	sigaction(signal, &action, NULL);
 }
 

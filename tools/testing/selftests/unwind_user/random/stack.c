@@ -20,10 +20,10 @@ static struct rule any_rule(void)
 	case 2:
 		return BY_FP(16, -16);
 	case 3:
-		return FLEXIBLE(REG((int)below(16)), 8 * (int)below(64), AT_CFA, -8);
+		return FLEXIBLE(REG((int)below(REGISTERS)), 8 * (int)below(64), AT_CFA, -8);
 	case 4:
-		return FLEXIBLE(AT_REG((int)below(16)), 8 * (int)below(8), AT_REG((int)below(16)),
-				(int)below(4096) - 2048, NO_RULE);
+		return FLEXIBLE(AT_REG((int)below(REGISTERS)), 8 * (int)below(8),
+				AT_REG((int)below(REGISTERS)), (int)below(4096) - 2048, NO_RULE);
 	}
 	rule.flexible = one_in(2);
 	for (int i = 0; i < rule.nr; i++)
@@ -40,10 +40,10 @@ static size_t any_program(unsigned char program[static 12])
 		{ 0 },
 		{ 2, { UNDEFINED, RETURN_ADDRESS } },
 		{ 6, { DEF_CFA_OFFSET, 16, ADVANCE(4), DEF_CFA_OFFSET, 24, NOP } },
-		{ 5, { DEF_CFA, RBP, 16, SAVED(RBP), 2 } },
-		{ 3, { DEF_CFA, RBX, 16 } },
-		{ 4, { DEF_CFA_OFFSET, 24, SAVED(RBX), 2 } },
-		{ 5, { DEF_CFA_EXPRESSION, 3, 0x76, 0x78, 0x06 } },
+		{ 5, { DEF_CFA, FP, 16, SAVED(FP), 2 } },
+		{ 3, { DEF_CFA, S0, 16 } },
+		{ 4, { DEF_CFA_OFFSET, 24, SAVED(S0), 2 } },
+		{ 5, { DEF_CFA_EXPRESSION, 3, BREG(FP), 0x78, 0x06 } },
 		{ 4, { REMEMBER, ADVANCE(1), DEF_CFA_OFFSET, 32 } },
 	};
 	unsigned int which = below(ARRAY_SIZE(usual) + 1);
@@ -141,7 +141,7 @@ static void write_stack(void)
 		/* Behind a restorer there is what a signal has interrupted. */
 		if (one_in(32)) {
 			synth_signal(at + 8, stack_word(at), stack_word(at), stack_word(at));
-			at += 304;
+			at += SIGNAL_CONTEXT + SIGNAL_CONTEXT_SIZE;
 		}
 	}
 }
@@ -213,7 +213,7 @@ void play_at(unsigned char *text)
 		guarded(write_stack);
 	}
 	if (!one_in(4))
-		regs->bp = regs->sp + 8 * below(64);
+		regs->fp = regs->sp + 8 * below(64);
 	count(SYNTH, guarded(play_synth));
 	if (me->sampled)
 		drain();

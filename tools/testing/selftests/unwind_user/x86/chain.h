@@ -33,6 +33,12 @@ static inline const struct chain_function *chain_function_at(unsigned long ip)
 	return NULL;
 }
 
+/* Whether there is a call before @code, perhaps through a register or memory. */
+static inline int ends_in_call(const unsigned char *code)
+{
+	return code[-5] == 0xe8 || code[-2] == 0xff || code[-3] == 0xff || code[-6] == 0xff;
+}
+
 /* Calls for the clock vdso_clock what vdso_clock_gettime points to, so many times. */
 void chain_vdso(int times);
 extern int (*vdso_clock_gettime)(int clock, void *time);
@@ -42,6 +48,24 @@ extern const char chain_vdso_start[], chain_vdso_return[], chain_vdso_end[];
 /* As many frames as it is told. */
 void chain_deep(int depth);
 extern const char leaf_ip[], chain_deep_return[], chain_deep_last_return[];
+
+/* A function of the vDSO, and its version. */
+#define CLOCK_NAME	"__vdso_clock_gettime"
+#define CLOCK_VERSION	"LINUX_2.6"
+/* The length of a breakpoint at an instruction. */
+#define BREAKPOINT_LEN	sizeof(long)
+
+/* The end of a system call. */
+static const unsigned char syscall_code[] = { 0x0f, 0x05 };
+
+/* Where the call before @code leads to, or 0. */
+static inline unsigned long call_target(const unsigned char *code)
+{
+	int offset;
+
+	memcpy(&offset, code - sizeof(offset), sizeof(offset));
+	return code[-5] == 0xe8 ? (unsigned long)code + offset : 0;
+}
 
 #ifdef SFRAME
 void chain_sp(int depth);
@@ -58,6 +82,8 @@ void chain_leaf(int depth);
 extern const char frame_inner_return[], chain_frames_return[];
 extern const char frameless_ip[], switch_return[], switch_twice_return[];
 extern const char chain_leaf_return[];
+/* The stack of chain_leaf(), whose callee has no frame. */
+#define FRAMELESS_LABELS	{ frameless_ip, chain_leaf_return }
 /* What chain_switch() sets the stack pointer to, and chain_switch_twice() before. */
 extern unsigned long switch_to[2];
 #endif

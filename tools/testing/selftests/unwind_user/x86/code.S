@@ -25,6 +25,14 @@ code leaf_code, LEAF_SIZE
 	ret
 code_end leaf_code, LEAF_SIZE
 
+code caller_code, CALLER_SIZE
+	push	%rdi
+	mov	$__NR_getppid, %eax
+	syscall
+	pop	%rdi
+	ret
+code_end caller_code, CALLER_SIZE
+
 code synth_code, SYNTH_CODE_SIZE
 	syscall
 	jmp	*(%r15)

@@ -7,7 +7,9 @@
 
 #define LEAF_SIZE	12
 #define SYNTH_CODE_SIZE	5
+#define CALLER_SIZE	10
 #define RESTORER_SIZE	9
+#define SYSCALL_SIZE	2
 
 /* Where in the code of a synthetic stack the system call returns to. */
 #define SYNTH_SYSCALL	2
@@ -20,11 +22,15 @@
  */
 extern const unsigned char leaf_code[LEAF_SIZE];
 
+/* The same with a return address that it is told, for the time of the system call. */
+extern const unsigned char caller_code[CALLER_SIZE];
+
 /* The topmost function of a synthetic stack: a system call, and the way back. */
 extern const unsigned char synth_code[SYNTH_CODE_SIZE];
 
-/* What a signal's handler returns to. */
+/* What a signal's handler returns to, and its system call. */
 extern const unsigned char restorer_code[RESTORER_SIZE];
+#define syscall_code	(restorer_code + RESTORER_SIZE - SYSCALL_SIZE)
 
 #endif
 

@@ -173,7 +173,7 @@ label restorer
 
 begin interrupted
 	frame
-label interrupted_ud2
+label interrupted_at
 	ud2
 label interrupted_behind
 	unframe

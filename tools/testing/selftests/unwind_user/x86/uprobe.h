@@ -23,6 +23,9 @@ extern const void *fault_page;
 
 void inner(int depth);
 void outer(int depth);
+/* Where they are probed: at the first instruction. */
+#define inner_at	((const char *)inner)
+#define outer_at	((const char *)outer)
 extern const char outer_return[];
 void tail_caller(int depth);
 void recursive(int depth);
@@ -41,6 +44,6 @@ extern unsigned long steps_elsewhere;
 void return_to(unsigned long at, unsigned long word);
 void return_to_handler(int number);
 void interrupted(int depth);
-extern const char interrupted_ud2[], interrupted_behind[];
+extern const char interrupted_at[], interrupted_behind[];
 
 #endif /* UPROBE_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is in chain.S: scenarios, and the labels of where they return to.
+ */
+#ifndef CHAIN_H
+#define CHAIN_H
+
+/* Call a scenario, whose stack ends there, or goes on to the program's start. */
+void chain_call(void (*chain)(int depth), int depth);
+void chain_call_on(void (*chain)(int depth), int depth);
+extern const char chain_call_return[], chain_call_on_return[], start_return[];
+
+/* Of the linker: the program's file, and what of it is text. */
+extern const char __ehdr_start[], __executable_start[], etext[];
+
+/* A function in assembly. */
+struct chain_function {
+	unsigned long start, end;
+};
+
+/* All of them; of the linker. */
+extern const struct chain_function __start_chain_functions[], __stop_chain_functions[];
+
+/* The function in assembly that has an address, or NULL. */
+static inline const struct chain_function *chain_function_at(unsigned long ip)
+{
+	const struct chain_function *function;
+
+	for (function = __start_chain_functions; function < __stop_chain_functions; function++) {
+		if (ip >= function->start && ip < function->end)
+			return function;
+	}
+	return NULL;
+}
+
+/* Whether there is a call before @code, perhaps through a register: BL, or BLR. */
+static inline int ends_in_call(const unsigned char *code)
+{
+	return (code[-1] & 0xfc) == 0x94 || (code[-1] == 0xd6 && (code[-2] & 0xe0) == 0x20);
+}
+
+/* Calls for the clock vdso_clock what vdso_clock_gettime points to, so many times. */
+void chain_vdso(int times);
+extern int (*vdso_clock_gettime)(int clock, void *time);
+extern int vdso_clock;
+extern const char chain_vdso_start[], chain_vdso_return[], chain_vdso_end[];
+
+/* As many frames as it is told. */
+void chain_deep(int depth);
+extern const char leaf_ip[], chain_deep_return[], chain_deep_last_return[];
+
+/* A function of the vDSO, and its version. */
+#define CLOCK_NAME	"__kernel_clock_gettime"
+#define CLOCK_VERSION	"LINUX_2.6.39"
+/* The length of a breakpoint at an instruction. */
+#define BREAKPOINT_LEN	4
+
+/* The end of a system call. */
+static const unsigned char syscall_code[] = { 0x01, 0x00, 0x00, 0xd4 };
+
+/* Where the call before @code leads to, or 0. */
+static inline unsigned long call_target(const unsigned char *code)
+{
+	int call;
+
+	/* BL with 26 bits, which count words from the instruction. */
+	memcpy(&call, code - sizeof(call), sizeof(call));
+	return (call & 0xfc000000) == 0x94000000 ? (unsigned long)code - 4 + (call << 6 >> 4) : 0;
+}
+
+#ifdef SFRAME
+void chain_sp(int depth);
+void chain_fp(int depth);
+void chain_noreturn(int depth);
+extern const char leaf_bad_fp_ip[], sp_inner_return[], sp_middle_return[], chain_sp_return[];
+extern const char fp_inner_return[], chain_fp_return[];
+extern const char never_returns_ip[], noreturn_inner_return[], chain_noreturn_return[];
+#else
+void chain_frames(int depth);
+void chain_switch(int depth);
+void chain_switch_twice(int depth);
+void chain_leaf(int depth);
+extern const char frame_inner_return[], chain_frames_return[];
+extern const char frameless_ip[], switch_return[], switch_twice_return[];
+extern const char chain_leaf_return[];
+/* The stack of chain_leaf(): without a table its callee's return address is not looked for. */
+#define FRAMELESS_LABELS	{ frameless_ip }
+/* What chain_switch() sets the stack pointer to, and chain_switch_twice() before. */
+extern unsigned long switch_to[2];
+#endif
+
+#endif /* CHAIN_H */
