@@ -8,23 +8,27 @@
 WB     := workbench
 LOCKED := $(WB)/locked
 JOBS   ?= $(shell nproc)
+# The makefiles of the kernel and of perf would take ARCH for their own.
+MAKEOVERRIDES :=
+unexport ARCH
 # As it stands: its $ are for the shell.
 override COMMAND := $(value COMMAND)
 export JOBS COMMAND AGAIN RAISE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run profile profile-bpf pictures check check-quick check-host check-vm check-long check-base agree fuzz bench \
+.PHONY: help run profile profile-bpf pictures check check-quick check-host check-vm check-arm64 check-long check-base agree fuzz bench \
 	bench-tables bench-waits results package deb try-deb tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
 	@echo 'Targets:'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 	@echo 'Variables:'
 	@sed -n 's/^# \([A-Z_]*\)= *\(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 # KDIR=         a kernel tree of your own to put the series on; it is only read
 # BASE=         the package whose kernel `check-base' takes (default: the newest)
+# ARCH=         arm64: `run' and `profile' do so on an emulated arm64 machine
 # COMMAND=      the command of `profile', a line for bash
 # ROOT=         the root directory of `profile' and `shell', / for this machine's own
 # KERNEL=       bpf: the kernel of `shell' has BPF
@@ -42,6 +46,8 @@ help: ## list the targets
 # RAISE=        1: `results' may raise the costs, which are the limits of `check'
 # PARTS=        the parts of `results' to measure (default: all); see workbench/results/run
 # JOBS=         the number of jobs of a build (default: one per processor)
+
+run profile shell: export UNWIND_ARCH := $(ARCH)
 
 run: ## build everything, profile two programs in a virtual machine, and show the stacks
 	@$(LOCKED) $(WB)/demo/run
@@ -66,6 +72,9 @@ check-host: ## run the tests that need no virtual machine
 
 check-vm: ## run the tests in a virtual machine
 	@$(LOCKED) $(WB)/check/run vm
+
+check-arm64: ## run the tests on an emulated arm64 machine, also those that take longer
+	@$(LOCKED) $(WB)/check/run arm64
 
 check-long: ## run the tests that take hours; a second run does not repeat what passed
 	@$(LOCKED) $(WB)/check/run long

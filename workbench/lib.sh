@@ -22,6 +22,8 @@ ROOTFS=$CACHE/rootfs-$TOOLS_SUITE-${rootfs_id:0:12}
 # That of the guest for arm64.
 rootfs_id=$({ echo "$TOOLS_SUITE"; sed '/^#/d' "$WORKBENCH/rootfs/packages-arm64"; } | sha256sum)
 ARM64_ROOTFS=$CACHE/rootfs-arm64-$TOOLS_SUITE-${rootfs_id:0:12}
+# What was unpacked there, with versions.
+ARM64_PACKAGES=$ARM64_ROOTFS/etc/packages
 
 # The assembled kernel tree.  A tree with a base of the user's own is next to it;
 # its name contains a hash of that tree's path.
@@ -37,6 +39,20 @@ fi
 
 # The directory in which kernel NAME is built.
 kernel_dir() { printf '%s' "$BUILD/kernel-$1${KDIR_BASE:+-${kdir_id:0:8}}"; }
+
+# The architecture of the guest: UNWIND_ARCH, for make's ARCH, which would reach the makefiles of the
+# kernel and of perf. Its kernel, the end of the names of its results, and the root of its files,
+# if that is not the one here.
+GUEST_ARCH=x86 GUEST_KERNEL=series GUEST_SUFFIX='' GUEST_ROOT=''
+case ${UNWIND_ARCH-} in
+'' | x86 | x86_64) ;;
+arm64) GUEST_ARCH=arm64 GUEST_KERNEL=arm64 GUEST_SUFFIX=-arm64 GUEST_ROOT=$ARM64_ROOTFS ;;
+*) echo "error: ARCH=$UNWIND_ARCH: there is a guest for x86, the default, and for arm64" >&2; exit 1 ;;
+esac
+export GUEST_ROOT
+# perf's options for what it finds there.
+GUEST_FILES=(-k "$(kernel_dir "$GUEST_KERNEL")/vmlinux")
+[ -z "$GUEST_ROOT" ] || GUEST_FILES+=(--symfs "$GUEST_ROOT")
 
 # The directory in which the perf of the series is built.
 PERF_BUILD=$BUILD/perf${KDIR_BASE:+-${kdir_id:0:8}}
@@ -55,6 +71,16 @@ tree_and_inside() {
 		exec "$WORKBENCH/rootfs/enter" "$@"
 	fi
 }
+
+# Show perf the clone in the guest's root, which has it at its own path, while this rootfs/enter lasts.
+show_clone() {
+	[ -n "$GUEST_ROOT" ] && ! mountpoint -q "$GUEST_ROOT$TOP" || return 0
+	mkdir -p "$GUEST_ROOT$TOP"
+	mount --bind "$TOP" "$GUEST_ROOT$TOP"
+}
+
+# In a guest, prefer the perf of the series. That for arm64 has only the distribution's.
+use_perf() { [ "$GUEST_ARCH" != x86 ] || PATH=$PERF_BUILD:$PATH; }
 
 # On some machines /dev/kvm exists but does not work: only booting a kernel shows that.
 kvm_works() { # KERNEL
@@ -86,6 +112,7 @@ other_root() {
 
 	unset UNWIND_ROOT
 	[ -n "${ROOT-}" ] || return 0
+	[ "$GUEST_ARCH" = x86 ] || die "ROOT= is for x86 only"
 	[ -d "$ROOT" ] || die "ROOT=$ROOT is no directory"
 	UNWIND_ROOT=$(realpath "$ROOT")
 	shell=$(path_in "$UNWIND_ROOT" /bin/sh) && [ -f "$shell" ] || die "ROOT=$ROOT has no /bin/sh: is it a root directory?"
@@ -122,7 +149,7 @@ path_in() { # ROOT-DIRECTORY NAME
 # slower than KVM, so the rate for KVM gives about as many samples per run as 1 kHz does
 # under emulation.
 guest_frequency() { # [WITH-KVM EMULATED]
-	if grep -qs ' yes$' "$BUILD/guest/kvm"; then
+	if [ "$GUEST_ARCH" = x86 ] && grep -qs ' yes$' "$BUILD/guest/kvm"; then
 		echo "${1-25000}"
 	else
 		echo "${2-1000}"

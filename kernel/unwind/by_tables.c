@@ -102,7 +102,7 @@ int unwind_user_next_tables(struct unwind_user_state *state)
 		return -EAGAIN;
 	}
 	/* A program starts with no return address in the register. */
-	if (ret == -EINVAL && ARCH_UNWIND_USER_RA && state->topmost && !state->fp &&
+	if (ARCH_UNWIND_USER_RA && ret == -EINVAL && state->topmost && !state->fp &&
 	    unwind_user_is_outermost(state)) {
 		state->end = UNWIND_USER_END_COMPLETE;
 		return -ENOENT;

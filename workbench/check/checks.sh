@@ -160,7 +160,7 @@ part_vm() {
 	check "perf builds" "$WORKBENCH/perf/build" || return
 	is_ready "$PERF_BUILD"
 	check "guest: a sample at a uprobe; perf, old and new" uprobe_and_perfs
-	check "guest: the demonstration" demonstration
+	check "guest: the demonstration" demonstration 2 "$WORKBENCH/demo/run"
 	check "guest: make profile" own_program
 	ftrace_stacks
 	cases
@@ -168,6 +168,7 @@ part_vm() {
 	stock_gdb 40 bash throw
 	unless_passed "LuaJIT" "$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/luajit)" luajit
 	libraries 60 lua busybox zstd xz
+	arm64 "arm64" arm64_short
 }
 
 # The guest's clock counts instructions: what else the machine does has no influence.
@@ -249,9 +250,10 @@ libraries() { # STOPS [PROGRAM...]
 # Page tables have five levels where the CPU has them. But identify_cpu() clears that
 # feature bit for a moment, and KASAN reports an interrupt in that window as a bad access.
 selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
-	local guest=("$WORKBENCH/check/guest") options=() levels=
+	local guest=("$WORKBENCH/check/guest") options=() levels='' installed=$SELFTESTS
 
 	case $1 in
+	arm64*) options=(--arch arm64) installed+=-arm64 ;;
 	debug) levels=no5lvl options=(--known "$BASE_WARNING") ;;
 	kcsan) guest=("$WORKBENCH/check/kcsan" "$(kernel_dir kcsan)" "${guest[@]}") ;;
 	esac
@@ -262,7 +264,7 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 		"selftests-$1" "$(kernel_dir "$1")" \
 		env "DAMAGE_STEP=${DAMAGE_STEP-5}" "RACE_SECONDS=${RACE_SECONDS-30}" "RANDOM_SECONDS=${RANDOM_SECONDS-30}" \
 		RANDOM_SYSCTLS=1 \
-		"${guest[@]}" "$SELFTESTS" "$OUT/selftests-$1" "${@:3}"
+		"${guest[@]}" "$installed" "$OUT/selftests-$1" "${@:3}"
 }
 
 # Linux 7.3 itself does not expect what a child has after mremap(), MADV_WIPEONFORK and fork(),
@@ -294,14 +296,19 @@ kunit_suites() {
 	} | grep .
 }
 
+# Set the caller's $suites.
+find_suites() {
+	mapfile -t suites < <(kunit_suites)
+	[ ${#suites[@]} != 0 ] || result FAILED "KUnit: no suite in the sources"
+}
+
 # The kernel's log has the results of KUnit's suites, if the kernel has any: those of the
 # series must have run, and each that ran is judged.
 count_guest() { # KERNEL
 	local suites=()
 
 	case $1 in series | debug)
-		mapfile -t suites < <(kunit_suites)
-		[ ${#suites[@]} != 0 ] || result FAILED "KUnit: no suite in the sources" ;;
+		find_suites ;;
 	esac
 	count guest "$1" "$OUT/selftests-$1" "$logs/selftests-$1.console" "${suites[@]}"
 }
@@ -320,16 +327,22 @@ both_perfs() { # KERNEL PERCENT
 			"$WORKBENCH/check/perf" "$BUILD/demo/lua" "$2"
 }
 
-# In both programs at least 99 % of the stacks are complete, and below 10 % without tables. The
+# In each of its programs at least 99 % of the stacks are complete, and below 10 % without tables. The
 # programs' work is fixed, so a faster machine takes fewer samples: ask for what gives a share a
 # meaning, a quarter of those seen.
-demonstration() {
-	"$WORKBENCH/demo/run" | tee "$logs/demo.report" || return
-	awk '/^complete before:/ {
+demonstration() { # NUMBER-OF-PROGRAMS COMMAND...
+	"${@:2}" | tee "$logs/demo.report" || return
+	awk -v number="$1" '/^complete before:/ {
 		n++
 		bad += !(NF == 9 && $8 == "samples:" && $3 < 10 && $6 >= 99 && $9 >= 500)
 		print "judged: " $0
-	} END { exit !(n == 2 && !bad) }' "$logs/demo.report" || { echo "the shares of complete stacks are wrong"; return 1; }
+	} END { exit !(n == number && !bad) }' "$logs/demo.report" || { echo "the shares of complete stacks are wrong"; return 1; }
+}
+
+# What is left of a profiled Python program that prints the machine's name, and fails.
+graph_and_output() { # MACHINE
+	grep -q 'PyEval_EvalCode' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = "$1" ] &&
+		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "the graph, the output or the status is wrong"; return 1; }
 }
 
 # Profile a command as a user does: it has a graph, and so does a command that fails. Then profile
@@ -337,9 +350,8 @@ demonstration() {
 own_program() {
 	local message
 
-	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
-	grep -q 'PyEval_EvalCode' "$OUT/profile.svg" && [ "$(tail -n 1 "$OUT/profile.out")" = end ] &&
-		[ "$(cat "$OUT/profile.status")" = 3 ] || { echo "the graph, the output or the status is wrong"; return 1; }
+	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && uname -m && exit 3' || return
+	graph_and_output x86_64 || return
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	ROOT=/ "$WORKBENCH/demo/profile" \
 		'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; cat /etc/os-release; : >/etc/lost; : >out/kept' || return
@@ -445,6 +457,94 @@ part_other() {
 	count_guest series
 }
 
+# --- On arm64 ---
+
+part_arm64() {
+	check "the series applies to the base" "$WORKBENCH/tree/assemble" || return
+	is_ready "$TREE"
+	arm64 "arm64" arm64_short
+	arm64 "arm64, all programs" arm64_long
+}
+
+# A part that also depends on the files in that guest.
+arm64() { # NAME FUNCTION
+	check "arm64: root file system" enter "$WORKBENCH/rootfs/build_arm64" || return
+	unless_passed "$1" "$(sha256sum <"$ARM64_PACKAGES") $(inputs "${KERNEL_FILES[@]}" ':!Documentation' "${GUEST[@]}" \
+		workbench/stock workbench/arm64 Makefile)" "$2"
+}
+
+arm64_kernel() {
+	! ready "$(kernel_dir arm64)" || return 0
+	check "arm64: kernel builds" "$WORKBENCH/vm/kernel" arm64 || return
+	is_ready "$(kernel_dir arm64)"
+	check "arm64: no warnings in the kernel's build" no_warnings "$logs/build-arm64.log"
+	return 0
+}
+
+arm64_short() {
+	arm64_kernel || return
+	arm64_selftests
+	arm64_stock python3 sort bash throw
+}
+
+arm64_selftests() {
+	check "arm64: kselftests build" inside install_selftests_for arm64 "$SELFTESTS-arm64" || return
+	check "arm64: no warnings in the build of kselftests" no_warnings "$logs/check-arm64--kselftests-build.log"
+	DAMAGE_STEP=97 RACE_SECONDS=5 RANDOM_SECONDS=5 check "arm64 guest: kselftests" selftests arm64 1200
+	count guest arm64 "$OUT/selftests-arm64" "$logs/selftests-arm64.console"
+}
+
+# One boot: KUnit, and complete stacks of stock programs, of all if none is named.
+arm64_stock() { # [PROGRAM...]
+	local suites
+
+	check "arm64: perf builds" "$WORKBENCH/perf/build" || return
+	# The log of the last boot does not count.
+	rm -f "$logs/stock-arm64.console"
+	GUEST_APPEND="kunit.enable=1 kunit.autorun=1" UNWIND_ARCH=arm64 \
+		check_results stock-arm64 "arm64 stock" "arm64 guest: KUnit and stock programs" "$WORKBENCH/stock/run" "$@"
+	find_suites
+	# The names of all that passed are in the x86 guest's part.
+	brief=yes count kunit "$logs/stock-arm64.console" "${suites[@]}"
+}
+
+arm64_long() {
+	arm64_kernel || return
+	check "arm64 guest: make run" demonstration 1 make -C "$TOP" run ARCH=arm64
+	check "arm64 guest: make profile" arm64_profile
+	arm64_stock
+	UNWIND_ARCH=arm64 check_results stock-gdb-arm64 "arm64 stacks" "arm64 guest: whole stacks of stock programs" \
+		"$WORKBENCH/stock/compare-run" 100
+	check "arm64 guest: stacks equal the shadow stack" "$WORKBENCH/arm64/gcs"
+	check "arm64 guest: tags, and a program of 32 bits" "$WORKBENCH/arm64/abi"
+	check "arm64 guest: samples in NMIs, and other processors" "$WORKBENCH/arm64/variants" nmi a57 qarma5
+}
+
+# KASAN, lockdep and kmemleak, with what does most at random for ten minutes.
+arm64_debug() {
+	check "arm64: debug kernel builds" "$WORKBENCH/vm/kernel" arm64-debug || return
+	check "arm64: kselftests build" inside install_selftests_for arm64 "$SELFTESTS-arm64" || return
+	RANDOM_SECONDS=600 DAMAGE_STEP=11 check "arm64 debug guest: kselftests" \
+		selftests arm64-debug 7200 --override-timeout 3600
+	count guest arm64 "$OUT/selftests-arm64-debug" "$logs/selftests-arm64-debug.console"
+}
+
+# The shadow stack again, with pages of 16 and 64 KiB.
+arm64_pages() {
+	local kernel
+
+	for kernel in arm64-16k arm64-64k; do
+		check "$kernel: kernel builds" "$WORKBENCH/vm/kernel" "$kernel" || return
+		check "$kernel guest: stacks equal the shadow stack" \
+			env "ARM64_KERNEL=$(kernel_dir "$kernel")" "$WORKBENCH/arm64/gcs"
+	done
+}
+
+arm64_profile() {
+	make -C "$TOP" profile ARCH=arm64 COMMAND='python3 workbench/stock/python.py 1 && uname -m && exit 3' || return
+	graph_and_output aarch64
+}
+
 # --- Long checks ---
 
 # Each part is remembered, so a run that is stopped, or in which a part fails, goes on there when
@@ -480,6 +580,10 @@ part_long() {
 	long "costs, also of the base" long_costs workbench/measure results/bench.json
 	long "each byte damaged" long_damage
 	long "stock programs" stock workbench/stock workbench/walks
+	arm64 "arm64" arm64_short
+	arm64 "arm64, all programs" arm64_long
+	arm64 "arm64, larger pages" arm64_pages
+	arm64 "arm64, KASAN, lockdep and kmemleak" arm64_debug
 	long "stock programs and gdb" stock_gdb 300 workbench/stock workbench/walks
 	long "libraries" libraries 550 workbench
 }

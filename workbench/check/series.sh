@@ -390,17 +390,26 @@ documented() { # kunit.py um|x86_64
 
 # Install the selftests by the documented command, into build/selftests.
 install_selftests() { # [changed]
-	local objects
-	objects=$(kernel_dir series)
-	make -s -C "$TREE" "O=$objects" headers
+	install_selftests_for series "$SELFTESTS" "$@"
+}
+
+install_selftests_for() { # KERNEL DIRECTORY [changed]
+	local objects make=() arch=x86
+	objects=$(kernel_dir "$1")
+	[ "$1" != arm64 ] || make=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-) arch=arm64
+	make -s -C "$TREE" "O=$objects" "${make[@]}" headers
 	# All is built again, or warnings of the last build would not show. Who has just changed a
 	# test does not need those of the others.
-	[ "${1-}" = changed ] || rm -rf "$objects/kselftest/unwind_user"
-	rm -rf "$SELFTESTS"
-	make -C "$TREE/tools/testing/selftests" "O=$objects" TARGETS=unwind_user FORCE_TARGETS=1 \
-		"KSFT_INSTALL_PATH=$SELFTESTS" install
-	[ "$(wc -l <"$SELFTESTS/kselftest-list.txt")" = \
-		"$(grep -c '^TEST_GEN_PROGS [:+]=' "$TREE/tools/testing/selftests/unwind_user/Makefile")" ]
+	[ "${3-}" = changed ] || rm -rf "$objects/kselftest/unwind_user"
+	rm -rf "$2"
+	make -C "$TREE/tools/testing/selftests" "O=$objects" "${make[@]}" TARGETS=unwind_user FORCE_TARGETS=1 \
+		"KSFT_INSTALL_PATH=$2" install
+	# All programs but those of another architecture are there.
+	[ "$(wc -l <"$2/kselftest-list.txt")" = "$(awk -v arch="$arch" '
+		/^ifeq .*ARCH_DIR\),[a-z]/ { skip = !index($0, "," arch ")") }
+		/^endif/ { skip = 0 }
+		/^TEST_GEN_PROGS [:+]=/ && !skip { n++ }
+		END { print n }' "$TREE/tools/testing/selftests/unwind_user/Makefile")" ]
 }
 
 # The tests of mappings need stubs of the functions that the series calls there.

@@ -9,6 +9,7 @@ workbench/walks/stops.py.
 import bisect
 import collections
 import functools
+import os
 import pathlib
 import re
 import struct
@@ -19,19 +20,32 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "libraries"
 from objects import PLACE, File, Frame  # noqa: E402
 from stacks import SIGNAL, Program  # noqa: E402
 
+IS_ARM64 = os.environ.get("UNWIND_ARCH") == "arm64"
+
 ET_EXEC = 2
+# Where the files of the guest are, if not here.
+ROOT = os.environ.get("GUEST_ROOT", "")
 # The number of functions to take from each file, besides imported ones: thousands would take long.
 ENOUGH = 1500
 
 CIE = re.compile(r'^(?P<at>[0-9a-f]+) [0-9a-f]+ [0-9a-f]+ CIE "(?P<kind>[^"]*)"')
 FDE = re.compile(r"^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE cie=(?P<cie>[0-9a-f]+) "
                  r"pc=(?P<start>[0-9a-f]+)\.\.(?P<end>[0-9a-f]+)")
-ROW = re.compile(r"^(?P<at>[0-9a-f]{16}) (?P<cfa>\S+) +(.*\s)?(?P<ra>\S+)\s*$")
+ROW = re.compile(r"^[0-9a-f]{16} ")
+# The names above rows.
+COLUMNS = ["LOC", "CFA"]
 # The registers by which the kernel finds a frame: functions preserve them for their callers.
-BY_REGISTER = re.compile(r"(rsp|rbp|rbx|r1[2-5])[+-]\d+")
+BY_REGISTER = re.compile(r"(rsp|rbp|rbx|r1[2-5]|sp|x29|x19|x2[0-8])[+-]\d+")
 
-# The place of the caller's frame, and whether there is no caller.
-Rule = collections.namedtuple("Rule", "cfa outermost")
+# Where CFI says that the return address is in the caller's frame: it forgets what a PLT has pushed, so
+# the caller's stack pointer is wrong. Only ld.so for arm64 has that, in _dl_runtime_resolve().
+IN_CALLER = re.compile(r"c\+\d+")
+# The return address is in a register that calls do not preserve.
+IN_REGISTER = re.compile(r"[rx]\d+")
+
+# The places of the caller's frame and of the return address: None if nothing is said of it.
+Rule = collections.namedtuple("Rule", "cfa ra")
+UNDEFINED = "u"
 
 
 class Entry:
@@ -45,6 +59,15 @@ class Entry:
 
     def rule(self, address):
         return self.rules[max(bisect.bisect_right(self.rows, address) - 1, 0)]
+
+    def outermost(self, address):
+        """Whether there is no caller.
+
+        readelf also prints `u' where the return address is still in a register, in functions that
+        say anything of it: those save it later.
+        """
+        return self.rule(address).ra == UNDEFINED and (
+            self.rules[0].ra is not None or all(rule.ra == UNDEFINED for rule in self.rules[1:]))
 
 
 class Common:
@@ -71,18 +94,22 @@ class Stock(File):
     """An ELF file with its CFI."""
 
     def __init__(self, path):
-        super().__init__(pathlib.Path(path))
-        kind, self.start = struct.unpack_from("<H6xQ", pathlib.Path(path).read_bytes(), 16)
+        path = pathlib.Path(path)
+        super().__init__(path)
+        kind, self.start = struct.unpack_from("<H6xQ", path.read_bytes(), 16)
         self.fixed = kind == ET_EXEC
         self.defined, self.wanted = dynamic_symbols(path)
-        entries, commons, entry = {}, {}, Common(False)
+        entries, commons, entry, of_ra = {}, {}, Common(False), None
         # The kernel does not use the C library's debug information.
         command = ["readelf", "--debug-dump=no-follow-links", "--debug-dump=frames-interp", path]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as readelf:
             for line in readelf.stdout:
-                if found := ROW.match(line):
-                    entry.rows.append(int(found["at"], 16))
-                    entry.rules.append(Rule(found["cfa"], found["ra"] == "u"))
+                if ROW.match(line):
+                    address, cfa, *values = line.split()
+                    entry.rows.append(int(address, 16))
+                    entry.rules.append(Rule(cfa, None if of_ra is None else values[of_ra]))
+                elif (words := line.split())[:2] == COLUMNS:
+                    of_ra = words.index("ra") - 2 if "ra" in words else None
                 elif found := FDE.match(line):
                     start, end = int(found["start"], 16), int(found["end"], 16)
                     entry = entries.setdefault(start, Entry(start, end, commons[found["cie"]]))
@@ -126,10 +153,12 @@ class Stock(File):
 VDSO = "[vdso]"
 VDSO_COPY = "/tmp/perf-vdso.so-"
 ANY = Common(False)
+# It calls nothing: what returns there is a signal handler, if the program has no restorer.
+RESTORER = Common(True)
 
 # The reasons for the end of a stack: the last frame has no caller, according to CFI or
-# because the process begins there; there is no CFI; or frames may be missing.
-NOBODY, BEGINS, NO_CFI, CUT = "nobody called", "it begins", "no CFI", "cut"
+# because the process begins there; there is no CFI, or it is wrong; or frames may be missing.
+NOBODY, BEGINS, NO_CFI, WRONG_CFI, CUT = "nobody called", "it begins", "no CFI", "wrong CFI", "cut"
 
 
 class Files(Program):
@@ -141,7 +170,8 @@ class Files(Program):
     @staticmethod
     @functools.cache
     def file(path):
-        return Stock(path)
+        """The guest's file: it has this clone at its own path."""
+        return Stock(ROOT + path if pathlib.Path(ROOT + path).exists() else path)
 
     @staticmethod
     def make(address, path, offset):
@@ -165,7 +195,7 @@ class Files(Program):
 
     def entry(self, frame):
         if not frame.object.startswith("/"):
-            return ANY if frame.object == VDSO else None
+            return {VDSO: ANY, SIGNAL: RESTORER}.get(frame.object)
         file = self.file(frame.object)
         address = file.address(frame.offset)
         return file.entry(address) if address is not None else None
@@ -177,7 +207,7 @@ class Files(Program):
         """The place of each frame: for a caller that no signal interrupted, before the return address."""
         signal = True
         for frame in chain:
-            place = frame if signal else self.before(frame)
+            place = frame if signal else frame._replace(object=SIGNAL) if frame.object == VDSO else self.before(frame)
             yield place
             entry = self.entry(place)
             signal = bool(entry and entry.signal)
@@ -190,23 +220,28 @@ class Files(Program):
         depth, place = 0, Frame(0, "?", 0)
         for depth, place in enumerate(self.places(chain), start=1):
             entry = self.entry(place)
-            if entry is ANY:
+            if entry in (ANY, RESTORER):
                 continue
             file = place.object.startswith("/") and self.file(place.object)
             if entry is None:
                 return depth, place, BEGINS if file and file.begins(file.address(place.offset) or 0) else NO_CFI
-            if entry.rule(file.address(place.offset)).outermost:
+            if entry.outermost(file.address(place.offset)):
                 return depth, place, NOBODY
+            if IN_CALLER.match(entry.rule(file.address(place.offset)).ra or ""):
+                # The address of the caller itself is right.
+                return depth + 1, place, WRONG_CFI
         return depth, place, CUT
 
     def odd(self, chain):
         """The rule for the last frame's caller, if the kernel does not support it."""
         *_, place = self.places(chain)
         entry = self.entry(place)
-        if entry is None or entry is ANY:
+        if entry in (None, ANY, RESTORER):
             return None
-        cfa = entry.rule(self.file(place.object).address(place.offset)).cfa
-        return None if BY_REGISTER.fullmatch(cfa) else cfa
+        rule = entry.rule(self.file(place.object).address(place.offset))
+        if len(chain) > 1 and IN_REGISTER.fullmatch(rule.ra or ""):
+            return rule.ra
+        return None if BY_REGISTER.fullmatch(rule.cfa) else rule.cfa
 
     def after_calls(self, chain):
         """perf prints the last byte of a call, except for signal frames and interrupted frames."""
@@ -224,7 +259,8 @@ class Files(Program):
 
 
 def main():
-    files = {path: Stock(path) for path in dict.fromkeys(str(pathlib.Path(path).resolve()) for path in sys.argv[1:])}
+    paths = dict.fromkeys(str(pathlib.Path(ROOT + path).resolve()).removeprefix(ROOT) for path in sys.argv[1:])
+    files = {path: Files.file(path) for path in paths}
     wanted = set().union(*(file.wanted for file in files.values()))
     for path, file in files.items():
         # A breakpoint in a restorer would hide it, since its code identifies it.

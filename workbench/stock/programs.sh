@@ -11,16 +11,20 @@ PROGRAMS=(python3 bash perl gdb tar git sort openssl gcc xz throw rust menhir)
 # These also run much code without tables, whose callers the kernel guesses.
 # shellcheck disable=SC2034
 GUESSED_PROGRAMS=(ffmpeg numpy php emacs go cgo)
+# Those in the guest for arm64.
+# shellcheck disable=SC2034
+ARM64_PROGRAMS=(python3 bash perl git sort xz openssl gcc gdb throw ripgrep sqlite3)
 
-# Make a program's input, then profile the program: for scripts that include guest.sh.
-profile() { # NAME [COMMAND-BETWEEN]
+# Make a program's input, then profile the program, by a function of guest.sh: for scripts that
+# include that.
+profile() { # NAME [COMMAND-BETWEEN [FUNCTION]]
 	# shellcheck disable=SC2154 # guest.sh sets it
 	mkdir "$memory/$1"
 	cd "$memory/$1" || return
 	! declare -F "prepare_$1" >/dev/null || "prepare_$1"
 	"${2:-true}"
 	export -f "run_$1"
-	clock "$1" bash -c "run_$1"
+	"${3:-clock}" "$1" bash -c "run_$1"
 	cd /
 	rm -rf "${memory:?}/$1"
 }
@@ -65,10 +69,13 @@ prepare_gdb() {
 		'while $stops < 100' 'backtrace 30' continue 'set $stops = $stops + 1' end >stops
 }
 run_gdb() {
+	local rust=()
+
+	[ ! -e "$STOCK/rust" ] || rust=(-ex "file $STOCK/rust" -ex 'info functions work' -ex 'info types Map')
 	gdb -nx -batch -ex 'info line main' -ex 'disassemble main' -ex 'info scope main' \
 		-ex 'list main' -ex 'info types .' -ex 'info functions .' -ex 'info variables .' \
 		-ex 'ptype std::string' -ex "disassemble /s main" \
-		-ex "file $STOCK/rust" -ex 'info functions work' -ex 'info types Map' \
+		"${rust[@]}" \
 		-ex "file $STOCK/throw" -x stops "$STOCK/throw"
 }
 
@@ -184,5 +191,28 @@ run_go() { "$STOCK/go" 600; }
 
 # What uses C has tables, but only for that.
 run_cgo() { "$STOCK/cgo" 250; }
+
+# Another program in Rust, as the distribution has built it.
+prepare_ripgrep() { lines 150000 >lines; }
+run_ripgrep() {
+	for pattern in '[a-f0-9]{8} [b-p]+[q-v] ' '(abc|def|xyz).*[13579]$' '\b(\w)\w+ .*7{2}'; do
+		rg --threads 2 --count "$pattern" lines
+		rg --json --ignore-case "$pattern" lines | tail -n 1
+	done
+}
+
+run_sqlite3() {
+	sqlite3 :memory: "
+create table t(a integer primary key, b text, c real);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+	insert into t select i, hex(i * 7919 % 65537) || '-' || i % 31, i * 0.37 from n;
+create index u on t(b);
+select count(*), max(b), sum(c) from t where b like '3%7';
+select substr(b, 1, 3) k, count(*) n, avg(c), group_concat(a) from t group by k order by n desc, k limit 3;
+update t set b = replace(b, '3', 'x') where a % 3 = 0;
+select count(*) from t x join t y on x.b = y.b;
+delete from t where a in (select a from t order by b desc limit 5000);
+select json_group_array(b) from (select b from t order by c % 7, b limit 400);"
+}
 
 run_rust() { "$STOCK/rust" 12; }

@@ -8,6 +8,8 @@
 # shellcheck disable=SC2034 # used by scripts that include this
 
 SHORT=(python3 perl sort xz openssl git throw cc1 bash)
+# Those in the guest for arm64.
+ARM64_SHORT=(python3 perl sort git bash)
 
 short_python3() {
 	# shellcheck disable=SC2207 # no path of a module has spaces

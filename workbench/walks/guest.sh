@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034,SC2154 # not every script uses all names; the scripts set $outdir
 
 export HOME=${HOME:-/root}
-PATH=$PERF_BUILD:$PATH
+use_perf
 frequency=$(guest_frequency)
 # perf cannot write from its ring buffer to a 9p folder.
 memory=$(mktemp -d)
@@ -32,6 +32,13 @@ record() { # NAME PERF-ARGUMENT...
 # Samples at any place, NAME.clock.
 clock() { # NAME COMMAND...
 	record "$1.clock" -e cpu-clock -F "$frequency" -- "${@:2}"
+}
+
+# The same, by frame pointers alone, and with the registers that say which record they begin with.
+clock_fp() { # NAME COMMAND...
+	with_perf "$1.fp" record -q -m 16384 --no-buildid-cache -o "$memory/data" -e cpu-clock -F "$frequency" \
+		--call-graph fp --user-regs=x29,sp -- "${@:2}"
+	mv "$memory/data" "$outdir/$1.fp.data"
 }
 
 # A deferred stack and a copied one of each hit, NAME.twice.

@@ -59,6 +59,8 @@ FAULT_END = END + "unreadable memory"
 # The stack is complete if the guesses are right, as in start-up code.
 GUESSED_END = END + "complete, guessed]"
 NO_TABLE_END = END + "no unwind information in "
+# perf's line of the registers of a sample without a deferred stack.
+REGISTERS = " ABI:"
 # perf has the sample, but not its stack.
 MISSING_END = END + "user part missing]"
 
@@ -85,11 +87,12 @@ class Program:
 
 
 def blocks(path):
-    """The header of each record of perf, its frames, and perf's line about their end, or None."""
+    """The header of each record of perf, its frames, and perf's line about their end or its registers, or None."""
     header, frames, end = None, [], None
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in itertools.chain(file, [""]):
-            if not line.strip():
+            if not line.strip() or line.startswith(REGISTERS):
+                end = line.strip() or end
                 if header is not None:
                     yield header, frames, end
                 header, frames, end = None, [], None

@@ -24,6 +24,7 @@ instruction pointer is one byte behind the start of the replaced instruction.
 
 import contextlib
 import os
+import platform
 import random
 import time
 
@@ -34,7 +35,7 @@ import gdb
 CHUNK = 60 if "PLACES" in os.environ else 20
 STEPS = int(os.environ.get("STEPS", "8"))   # from each
 PATIENCE = 12   # the script ends after this number of runs without a stop
-SYSCALL = b"\x0f\x05"
+SYSCALL = {"x86_64": b"\x0f\x05", "aarch64": b"\x01\x00\x00\xd4"}[platform.machine()]
 
 wanted = int(os.environ["STOPS"])
 start = os.environ.get("START")
@@ -112,7 +113,7 @@ def burst(room):
     """Step up to a system call, which may wait for a thread that is stopped."""
     for step in range(room):
         pc = gdb.newest_frame().pc()
-        if gdb.selected_inferior().read_memory(pc, 2).tobytes() == SYSCALL:
+        if gdb.selected_inferior().read_memory(pc, len(SYSCALL)).tobytes() == SYSCALL:
             return step
         gdb.execute("stepi", to_string=True)
         if not alive():
