@@ -77,6 +77,8 @@ checkpatch_ignores() {
 	! touches 'kernel/unwind/user\.c$|arch/arm64/include/asm/unwind_user\.h$' || ignore+=,MACRO_ARG_REUSE
 	# It takes FIXTURE_DATA(name) *self for a product.
 	! touches tools/testing/selftests/unwind_user/ || ignore+=,SPACING
+	# Lists for initialisers.
+	! touches 'tools/testing/selftests/unwind_user/(x86|arm64)/machine\.h$' || ignore+=,COMPLEX_MACRO
 	# That test uses BUG_ON() by design; and the base has no history.
 	! touches 'lib/test_maple_tree\.c$' || ignore+=,AVOID_BUG,UNKNOWN_COMMIT_ID
 	echo "$ignore"

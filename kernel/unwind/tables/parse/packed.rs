@@ -82,10 +82,12 @@ impl Packed {
     #[inline(always)]
     pub(crate) fn new<A: Arch>(rule: &Rule) -> Option<Self> {
         let flags = rule.flags() & !Rule::SIGNATURE;
-        if flags == 0 {
-            if let Some(usual) = Self::usual::<A>(rule) {
-                return Some(usual);
-            }
+        let usual = match flags {
+            0 => Self::usual::<A>(rule),
+            _ => None,
+        };
+        if usual.is_some() {
+            return usual;
         }
         let short = match rule.fp_from {
             Value::UNKNOWN => Self::LOST,

@@ -347,7 +347,7 @@ static struct unwind_table add_sframe(FIXTURE_DATA(synth) *self)
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	REGS.fp = 1;
 	WORD(0x00) = RETURN(2);
-	ROW_RETURN(REGS, 16) = RETURN(1);
+	*row_return(&REGS, 16) = RETURN(1);
 	WORD(0x20) = RETURN(2);
 	return sframe;
 }

@@ -19,8 +19,6 @@
 #define LEAF_CFA	0
 /* The same in .eh_frame. */
 #define LEAF_CFI	0x0c, SP, 0, 0, 0
-/* The return address of a function with such a row, whose CFA is @cfa above SP. */
-#define ROW_RETURN(regs, cfa)	((regs).ra)
 /* A row behind its start: from SP, two words of a byte; the return address is below the CFA. */
 #define ROW_BY_SP(cfa)	0x05, cfa, 0xf8
 #define ROW_SIZE	3
@@ -46,6 +44,12 @@
 struct synth_regs {
 	unsigned long ip, sp, fp, ra, s0, s1, s2, s3, t0, t1, t2, t3, t4, t5;
 };
+
+/* Where a function with a row by SP has its return address. */
+static inline unsigned long *row_return(struct synth_regs *regs, unsigned long cfa)
+{
+	return &regs->ra;
+}
 
 /* The numbers of those, behind ip. */
 #define SYNTH_REGISTERS	SP, FP, RETURN_ADDRESS, S0, S1, S2, S3, T0, 1, 2, 3, 4, 5

@@ -19,8 +19,6 @@
 #define LEAF_CFA	8
 /* The same in .eh_frame: its return address is below the CFA. */
 #define LEAF_CFI	0x0c, SP, 8, 0x80 | RETURN_ADDRESS, 1
-/* The return address of a function with such a row, whose CFA is @cfa above SP. */
-#define ROW_RETURN(regs, cfa)	(*(unsigned long *)((regs).sp + (cfa) - 8))
 /* A row behind its start: from SP, one word of a byte; the return address is below the CFA. */
 #define ROW_BY_SP(cfa)	0x03, cfa
 #define ROW_SIZE	2
@@ -46,6 +44,12 @@
 struct synth_regs {
 	unsigned long ip, sp, fp, s0, t1, t2, t3, t4, t5, t0, s1, s2, s3;
 };
+
+/* Where a function with a row by SP has its return address, if its CFA is @cfa above SP. */
+static inline unsigned long *row_return(struct synth_regs *regs, unsigned long cfa)
+{
+	return (unsigned long *)(regs->sp + cfa - 8);
+}
 
 /* The numbers of those, behind ip. */
 #define SYNTH_REGISTERS	SP, FP, S0, 1, 4, 5, 8, 9, T0, S1, S2, S3
