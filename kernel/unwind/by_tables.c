@@ -46,9 +46,9 @@ static noinline int apply_tracking(struct unwind_user_state *state,
 	ret = unwind_user_apply(state, frame, cfa_above);
 	if (ret)
 		return ret;
-	/* The stack pointer is the CFA now. */
+	/* The stack pointer is the CFA now, unless a stub has pushed the return address. */
 	if (known && saved.fp_from == UNWIND_USER_AT_CFA)
-		known = !unwind_user_read(state, state->sp + saved.fp_off, &value);
+		known = frame->ra_off < 0 && !unwind_user_read(state, state->sp + saved.fp_off, &value);
 	state->tracked_value = value;
 	state->tracked_known = known;
 	return 0;
@@ -98,6 +98,7 @@ int unwind_user_next_tables(struct unwind_user_state *state)
 		ret = unwind_user_apply(state, &frame, cfa_above);
 	if (ret == -ENOENT && state->sp_unknown) {
 		/* The frame pointer leads on. */
+		state->keeps_fp = false;
 		state->end = UNWIND_USER_END_NO_INFO;
 		return -EAGAIN;
 	}

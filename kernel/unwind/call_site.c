@@ -4,7 +4,7 @@
  * has a return address near the top of the stack, and that is behind a call instruction. What
  * else looks so is what calls before have left on the stack, so this looks at few words, and
  * takes the first that passes. Or calls leave it in a register, and it is still there. It is a
- * guess, and marked as one.
+ * guess, and marked as one, but for a linker's stub.
  */
 #include <linux/sched.h>
 #include <linux/sched/signal.h>

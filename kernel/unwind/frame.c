@@ -107,8 +107,8 @@ static int unwind_user_read_frame(struct unwind_user_state *state,
 			ret = 0;
 		}
 	}
-	/* Signal frames are known of 64-bit tasks only. */
-	if (ret || state->ws != sizeof(long) || unwind_user_read(state, cfa, above))
+	/* Signal frames are known of 64-bit tasks only, and behind a stored return address. */
+	if (ret || ARCH_UNWIND_USER_RA || state->ws != sizeof(long) || unwind_user_read(state, cfa, above))
 		*above = 0;
 	return ret;
 }
@@ -165,16 +165,17 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 		      s32 cfa_above)
 {
 	unsigned long cfa, ra, fp = state->fp, above = 0;
-	bool across = false;
+	bool across = false, guess = false;
 	int ret;
 
 	/* Get the Canonical Frame Address (CFA) */
 	if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_SP) && state->sp_unknown) {
 		/* After a call, the frame pointer points to where its caller's is saved. */
-		if (state->exact || frame->fp_from != UNWIND_USER_AT_CFA)
+		if (state->exact || frame->fp_from != UNWIND_USER_AT_CFA ||
+		    state->fp == UNWIND_USER_FP_UNKNOWN)
 			return -ENOENT;
 		cfa = state->fp - frame->fp_off;
-		state->guessed = true;
+		guess = true;
 	} else if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_SP)) {
 		cfa = state->sp + frame->cfa_off;
 	} else if (frame->cfa_from == UNWIND_USER_REG(UNWIND_USER_FP)) {
@@ -189,7 +190,7 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 			return ret;
 		cfa = value + cfa_above;
 	}
-	cfa = untagged_addr(cfa);
+	cfa = arch_unwind_user_untag(cfa);
 
 	/*
 	 * Make sure that stack is not going in wrong direction. It may stay for
@@ -232,6 +233,7 @@ int unwind_user_apply(struct unwind_user_state *state, const struct unwind_user_
 	state->sp = cfa;
 	state->fp = fp;
 	state->sp_unknown = false;
+	state->guessed |= guess;
 	state->topmost = false;
 	state->context = 0;
 	state->exact = frame->flags & UNWIND_USER_SIGNAL;

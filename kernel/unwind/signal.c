@@ -7,6 +7,9 @@
 #include <linux/unwind_user.h>
 #include <linux/uprobes.h>
 
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+
 #include "user.h"
 
 /* Note whether the word above the frame could be that of a signal frame. */
@@ -17,6 +20,10 @@ void unwind_user_check_signal(struct unwind_user_state *state)
 	state->maybe_signal = state->ws == sizeof(long) &&
 			      !unwind_user_read(state, state->sp, &word) &&
 			      arch_unwind_user_maybe_signal(state->ip, word);
+	/* The address behind a restorer may be another function's, which a table covers. */
+	if (ARCH_UNWIND_USER_PLAIN_RESTORER && state->topmost &&
+	    syscall_get_nr(current, state->regs) == __NR_rt_sigreturn)
+		state->maybe_signal = true;
 }
 
 /*
@@ -65,7 +72,7 @@ bool unwind_user_is_plain_restorer(struct unwind_user_state *state)
 {
 	return ARCH_UNWIND_USER_PLAIN_RESTORER && !state->sp_unknown &&
 	       state->ws == sizeof(long) && unwind_user_find_text(state, state->ip) &&
-	       arch_unwind_user_is_restorer(state);
+	       state->text_readable && arch_unwind_user_is_restorer(state);
 }
 
 /*

@@ -95,18 +95,18 @@ static void repeat(struct synth *synth, const unsigned char *instructions, size_
  */
 static void twice(struct synth *synth)
 {
-	static const unsigned char by_rsp[] = { DEF_CFA, RSP, 16, SAVED(RETURN_ADDRESS), 2 };
-	static const unsigned char by_rbx[] = { DEF_CFA, RBX, 16, SAVED(RETURN_ADDRESS), 2 };
+	static const unsigned char by_sp[] = { DEF_CFA, SP, 16, SAVED(RETURN_ADDRESS), 2 };
+	static const unsigned char by_s0[] = { DEF_CFA, S0, 16, SAVED(RETURN_ADDRESS), 2 };
 	unsigned long *stack = (unsigned long *)synth->stack;
 	const unsigned int middle = 250;
 
 	eh_no_rules(synth);
-	eh_add(synth, EH_CIE, by_rsp, sizeof(by_rsp));
-	eh_add(synth, EH_CIE, by_rsp, sizeof(by_rsp));
-	eh_add(synth, EH_CIE, by_rbx, sizeof(by_rbx));
+	eh_add(synth, EH_CIE, by_sp, sizeof(by_sp));
+	eh_add(synth, EH_CIE, by_sp, sizeof(by_sp));
+	eh_add(synth, EH_CIE, by_s0, sizeof(by_s0));
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
 		stack[2 * i] = synth_return(synth, i == middle ? 2 : 1);
-	synth->frame.regs.bx = (unsigned long)&stack[2 * middle];
+	synth->frame.regs.s0 = (unsigned long)&stack[2 * middle];
 }
 
 int main(void)
@@ -144,10 +144,10 @@ int main(void)
 	ret |= measure(&synth, "eh_frame-offsets");
 	REPEATED(&synth, 20000, REMEMBER, RESTORE);
 	ret |= measure(&synth, "eh_frame-states");
-	REPEATED(&synth, 20000, DEF_CFA, RSP, 8);
+	REPEATED(&synth, 20000, DEF_CFA, SP, 8);
 	ret |= measure(&synth, "eh_frame-registers");
 	/* breg6 -8, deref: for rbx, which the walk does not need. */
-	REPEATED(&synth, 20000, EXPRESSION, RBX, 3, 0x76, 0x78, 0x06);
+	REPEATED(&synth, 20000, EXPRESSION, S0, 3, 0x76, 0x78, 0x06);
 	ret |= measure(&synth, "eh_frame-expressions");
 	twice(&synth);
 	ret |= measure(&synth, "eh_frame-twice");

@@ -171,7 +171,7 @@ static const char *eh_make(struct program *program)
 {
 	static const unsigned char cie[24] = {
 		20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, RETURN_ADDRESS, 1, 0x1b,
-		DEF_CFA, RSP, 8, SAVED(RETURN_ADDRESS), 1,
+		DEF_CFA, SP, 8, SAVED(RETURN_ADDRESS), 1,
 	};
 	unsigned int functions = program->functions;
 	struct {

@@ -7,7 +7,6 @@
 #include <linux/signal.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include <linux/unwind_user.h>
 
 #include <asm/ptrace.h>
@@ -68,15 +67,18 @@ int arch_unwind_user_saved_register(struct unwind_user_state *state, unsigned in
  * @state: The frame, with the bounds of the text that it is in
  *
  * Return: Whether it is. Only the topmost frame can be in the middle of it, or in its system
- *	   call, which returns behind it.
+ *	   call, whose address is behind it.
  */
 bool arch_unwind_user_is_restorer(struct unwind_user_state *state)
 {
 	/* mov x8, #__NR_rt_sigreturn; svc #0 */
 	static const __le32 code[] = { cpu_to_le32(0xd2801168), cpu_to_le32(0xd4000001) };
 	__le32 there[ARRAY_SIZE(code)];
+	unsigned int last = 0;
 
-	for (unsigned int i = 0; i <= (state->topmost ? ARRAY_SIZE(code) : 0); i++) {
+	if (state->topmost)
+		last = state->regs->syscallno == __NR_rt_sigreturn ? 2 : 1;
+	for (unsigned int i = 0; i <= last; i++) {
 		const unsigned long ip = state->ip - i * sizeof(*code);
 
 		if (ip >= state->text_start && ip < state->text_end &&
@@ -115,8 +117,8 @@ int arch_unwind_user_interrupted(struct unwind_user_state *state)
 		return -EINVAL;
 
 	state->ip = saved.pc;
-	state->sp = untagged_addr(saved.sp);
-	state->fp = untagged_addr(saved.fp);
+	state->sp = arch_unwind_user_untag(saved.sp);
+	state->fp = arch_unwind_user_untag(saved.fp);
 	state->context = context;
 	return 0;
 }

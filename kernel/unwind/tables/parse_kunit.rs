@@ -407,6 +407,8 @@ mod tests {
             &[],
             &[ENTRY[0], ENTRY[1], ENTRY[1], ENTRY[1], ENTRY[1], ENTRY[4]]
         ));
+        // A jump by such a register alone.
+        assert!(!is_stub(&[], &[ENTRY[4]]));
         assert!(!Amd64::is_stub(&[0; Stub::LEN]));
     }
 

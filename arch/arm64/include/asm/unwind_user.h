@@ -7,8 +7,10 @@
 #include <linux/mm_types.h>
 #include <linux/sched.h>
 #include <linux/thread_info.h>
+#include <linux/uaccess.h>
 #include <linux/unwind_user_types.h>
 #include <asm/compiler.h>
+#include <asm/cpufeature.h>
 #include <asm/ptrace.h>
 #include <asm/unistd.h>
 #include <asm/vdso.h>
@@ -55,6 +57,14 @@ static inline unsigned long arch_unwind_user_return_address(unsigned long word)
 
 #define arch_unwind_user_return_address arch_unwind_user_return_address
 
+/* With MTE, memory can be read by a pointer with its tag only. */
+static inline unsigned long arch_unwind_user_untag(unsigned long addr)
+{
+	return system_supports_mte() ? addr : untagged_addr(addr);
+}
+
+#define arch_unwind_user_untag arch_unwind_user_untag
+
 /* Handlers return to the vDSO, unless the program has a restorer of its own. */
 static inline bool arch_unwind_user_maybe_signal(unsigned long ip, unsigned long word)
 {
@@ -69,7 +79,8 @@ static inline bool arch_unwind_user_maybe_signal(unsigned long ip, unsigned long
 /* A thread returns from clone() like its parent, with another result and another stack. */
 static inline bool arch_unwind_user_is_new_thread(const struct pt_regs *regs)
 {
-	return !regs->regs[0] && (regs->regs[8] == __NR_clone || regs->regs[8] == __NR_clone3);
+	return !regs->regs[0] &&
+	       (regs->syscallno == __NR_clone || regs->syscallno == __NR_clone3);
 }
 
 #define arch_unwind_user_is_new_thread arch_unwind_user_is_new_thread

@@ -193,20 +193,28 @@ impl Arch for AArch64 {
         const JUMPS: [u32; 2] = [0xd61f_0200, 0xd61f_0220];
         /// STP x16, x30, [sp, #-16]!
         const FIRST_ENTRY: u32 = 0xa9bf_7bf0;
+        /// Says whether an instruction is ADRP x16.
+        const fn is_adrp(word: u32) -> bool {
+            word & 0x9f00_001f == 0x9000_0010
+        }
         /// Says whether an instruction changes nothing but x16 and x17: BTI c, ADRP x16, LDR x17
         /// from x16 and an offset, and ADD of a number to x16.
         const fn is_harmless(word: u32) -> bool {
             word == 0xd503_245f
-                || word & 0x9f00_001f == 0x9000_0010
+                || is_adrp(word)
                 || word & 0xffc0_03ff == 0xf940_0211
                 || word & 0xff80_03ff == 0x9100_0210
         }
         let words = || code.iter().map(|word| u32::from_le(*word));
 
-        words().take(Stub::BEFORE).all(|word| word != FIRST_ENTRY)
-            && words()
-                .skip(Stub::BEFORE)
-                .find(|word| !is_harmless(*word))
-                .is_some_and(|word| JUMPS.contains(&word))
+        let jump = words()
+            .enumerate()
+            .skip(Stub::BEFORE)
+            .find(|(_, word)| !is_harmless(*word))
+            .filter(|(_, word)| JUMPS.contains(word));
+
+        // Other code may jump by these registers, too, but seldom to where ADRP says.
+        jump.is_some_and(|(at, _)| words().take(at).any(is_adrp))
+            && words().take(Stub::BEFORE).all(|word| word != FIRST_ENTRY)
     }
 }
