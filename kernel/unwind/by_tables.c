@@ -48,7 +48,8 @@ static noinline int apply_tracking(struct unwind_user_state *state,
 		return ret;
 	/* The stack pointer is the CFA now, unless a stub has pushed the return address. */
 	if (known && saved.fp_from == UNWIND_USER_AT_CFA)
-		known = frame->ra_off < 0 && !unwind_user_read(state, state->sp + saved.fp_off, &value);
+		known = frame->ra_off < 0 &&
+			!unwind_user_read(state, state->sp + saved.fp_off, &value);
 	state->tracked_value = value;
 	state->tracked_known = known;
 	return 0;

@@ -39,7 +39,7 @@ static inline const char *counted_make(struct counted *counted)
 	counted->stack = (unsigned long *)(memory + PAGE);
 	synth_rule(&counted->synth, BY_SP(8));
 	regs->sp = (unsigned long)counted->stack;
-	regs->bp = (unsigned long)memory + COUNTED_SIZE / 2;
+	regs->fp = (unsigned long)memory + COUNTED_SIZE / 2;
 	return NULL;
 }
 

@@ -35,7 +35,7 @@
 #define POSITIONS	63
 #define STRIDE		29
 /* Bytes of text that a row holds for. */
-#define ROW_SIZE	8U
+#define ROW_LENGTH	8U
 #define MOST_ROWS	1000
 
 static const unsigned int sizes[] = { 10, 1000, 30000 };
@@ -57,7 +57,7 @@ static struct counted counted;
 
 static unsigned long function_size(const struct program *program)
 {
-	return (unsigned long)program->rows * ROW_SIZE;
+	return (unsigned long)program->rows * ROW_LENGTH;
 }
 
 static unsigned char *function_start(const struct program *program, unsigned int nth)
@@ -102,9 +102,9 @@ static void sframe_describe(struct program *program)
 	*at++ = 0;
 	*at++ = 0;
 	for (unsigned int row = 0; row < program->rows; row++) {
-		*at++ = row * ROW_SIZE;
+		*at++ = row * ROW_LENGTH;
 		if (wide)
-			*at++ = row * ROW_SIZE >> 8;
+			*at++ = row * ROW_LENGTH >> 8;
 		*at++ = 0x03;	/* from SP, one word of a byte */
 		*at++ = cfa_offset(row);
 	}
@@ -157,7 +157,7 @@ static void eh_describe(struct program *program)
 
 	memset(program->described, 0, sizeof(program->described));
 	for (unsigned int row = 1; row < program->rows; row++) {
-		*at++ = ADVANCE(ROW_SIZE);
+		*at++ = ADVANCE(ROW_LENGTH);
 		*at++ = DEF_CFA_OFFSET;
 		*at++ = cfa_offset(row);
 	}
@@ -252,7 +252,7 @@ static const char *measure_at(const struct program *program, const struct format
 {
 	unsigned long entry = (unsigned long)program->text;
 	unsigned long at = (unsigned long)function_start(program, function) +
-			   row * ROW_SIZE + ROW_SIZE / 2;
+			   row * ROW_LENGTH + ROW_LENGTH / 2;
 	unsigned long base[2], costs[2];
 	const char *error = check_row(entry, at, row);
 

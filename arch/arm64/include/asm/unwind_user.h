@@ -4,13 +4,13 @@
 
 #ifdef CONFIG_UNWIND_USER
 
+#include <linux/cpufeature.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
 #include <linux/thread_info.h>
 #include <linux/uaccess.h>
 #include <linux/unwind_user_types.h>
 #include <asm/compiler.h>
-#include <asm/cpufeature.h>
 #include <asm/ptrace.h>
 #include <asm/unistd.h>
 #include <asm/vdso.h>

@@ -205,16 +205,17 @@ impl Arch for AArch64 {
                 || word & 0xffc0_03ff == 0xf940_0211
                 || word & 0xff80_03ff == 0x9100_0210
         }
-        let words = || code.iter().map(|word| u32::from_le(*word));
-
-        let jump = words()
-            .enumerate()
-            .skip(Stub::BEFORE)
-            .find(|(_, word)| !is_harmless(*word))
-            .filter(|(_, word)| JUMPS.contains(word));
-
+        let [a, b, c, d, from @ ..] = code.map(u32::from_le);
+        let before = [a, b, c, d];
         // Other code may jump by these registers, too, but seldom to where ADRP says.
-        jump.is_some_and(|(at, _)| words().take(at).any(is_adrp))
-            && words().take(Stub::BEFORE).all(|word| word != FIRST_ENTRY)
+        let mut has_page = before.iter().any(|word| is_adrp(*word));
+
+        for word in from {
+            has_page |= is_adrp(word);
+            if !is_harmless(word) {
+                return has_page && JUMPS.contains(&word) && !before.contains(&FIRST_ENTRY);
+            }
+        }
+        false
     }
 }
