@@ -35,7 +35,8 @@ __bpf_kfunc_start_defs();
  * may not sleep call it in a callback of bpf_task_work_schedule_resume().
  *
  * Return: The number of frames; -EINVAL if @flags or @entries__sz is wrong; -ESRCH if the task
- *	   has no user stack; -EAGAIN if that is gone, or execve() is running; -ENOMEM.
+ *	   has no user stack; -EOPNOTSUPP if the architecture cannot follow it; -EAGAIN if it is
+ *	   gone, or execve() is running; -ENOMEM.
  */
 __bpf_kfunc int bpf_get_user_stack(u64 *entries, u32 entries__sz,
 				   struct bpf_user_stack_end *end, u64 flags)

@@ -213,7 +213,8 @@ static const char *round_sample(struct worker *worker)
 	error = sampler_chain(&worker->sampler, &chain);
 	/* Without memory there may be no promise of a stack, or no stack. */
 	if (error && worker->faults &&
-	    (!strcmp(error, "sample is not deferred") || !strcmp(error, "no stack")))
+	    (!strcmp(error, "sample is not deferred") || !strcmp(error, "no stack") ||
+	     !strcmp(error, "empty stack")))
 		return NULL;
 	if (error)
 		return error;

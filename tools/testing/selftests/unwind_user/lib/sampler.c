@@ -219,7 +219,7 @@ void sampler_stack(const struct sampler *sampler, struct chain *chain)
 
 const char *sampler_chain(struct sampler *sampler, struct chain *chain)
 {
-	unsigned long cookie = 0;
+	unsigned long cookie = 0, records = 0;
 	const char *error = NULL;
 	int type;
 
@@ -234,6 +234,7 @@ const char *sampler_chain(struct sampler *sampler, struct chain *chain)
 				error = "sample is not deferred";
 			break;
 		case PERF_RECORD_CALLCHAIN_DEFERRED:
+			records++;
 			if (!cookie || sampler->words[0] != cookie)
 				error = "stack of another sample";
 			else if (chain->nr)
@@ -249,7 +250,9 @@ const char *sampler_chain(struct sampler *sampler, struct chain *chain)
 			break;
 		}
 	}
-	return error ?: chain->nr ? NULL : "no stack";
+	if (error || chain->nr)
+		return error;
+	return records ? "empty stack" : cookie ? "no stack" : "no sample";
 }
 
 int sampler_each(struct sampler *sampler, struct chain *chain,
