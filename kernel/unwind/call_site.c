@@ -234,6 +234,7 @@ int unwind_user_next_call_site(struct unwind_user_state *state)
 	const bool keeps_fp = unwind_user_keeps_fp(state, state->ip);
 
 	if ((!ARCH_UNWIND_USER_CFA_ALIGN && !ARCH_UNWIND_USER_RA) || !state->call_sites ||
+	    state->tables.immediate ||
 	    (unwind_tables_is_skipped(&state->tables, state->ip) && !keeps_fp) ||
 	    !unwind_user_find_text(state, state->ip))
 		return -EAGAIN;

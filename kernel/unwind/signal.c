@@ -62,7 +62,8 @@ int unwind_user_next_signal(struct unwind_user_state *state)
 	state->current_type = UNWIND_USER_TYPE_SIGNAL;
 	/* The handler may have had a stack of its own. */
 	unwind_user_find_stack(state);
-	unwind_user_leave_trampoline(state);
+	if (!state->tables.immediate)
+		unwind_user_leave_trampoline(state);
 	unwind_user_check_signal(state);
 	return 0;
 }

@@ -8,46 +8,72 @@
 
 #include "user.h"
 
+/* What the walker has to know of a mapping. It is a copy, for which no lock is held. */
+struct unwind_user_mapping {
+	unsigned long	start;
+	unsigned long	end;
+	vm_flags_t	flags;
+	bool		memory;
+	bool		anonymous;
+};
+
+static void unwind_user_copy_mapping(const struct vm_area_struct *vma,
+				     struct unwind_user_mapping *mapping)
+{
+	*mapping = (struct unwind_user_mapping) {
+		.start = vma->vm_start,
+		.end = vma->vm_end,
+		.flags = vma->vm_flags,
+		.memory = unwind_user_is_memory(vma),
+		.anonymous = vma_is_anonymous(vma),
+	};
+}
+
 /*
- * Look up the mapping of an address. Returns 1 if there is one that @use remembers, 0 if
- * there is none, or an errno if that cannot be looked up. With @grows, there may also be a
- * mapping above that has yet to grow down to the address.
+ * Look up the mapping of an address without a lock. Returns 1, 0 if there is none, or -EAGAIN
+ * if somebody changes the mappings of the address space at this moment.
  */
-static __always_inline
-int unwind_user_use_mapping(struct unwind_user_state *state, unsigned long addr, bool grows,
-			    bool (*use)(struct unwind_user_state *state,
-					const struct vm_area_struct *vma))
+static int unwind_user_peek_mapping(unsigned long addr, struct unwind_user_mapping *mapping)
+{
+	struct mm_struct *mm = current->mm;
+	const struct vm_area_struct *vma;
+	unsigned int seq;
+
+	guard(rcu)();
+	if (!mmap_lock_speculate_try_begin(mm, &seq))
+		return -EAGAIN;
+	vma = vma_lookup(mm, addr);
+	if (vma)
+		unwind_user_copy_mapping(vma, mapping);
+	return mmap_lock_speculate_retry(mm, seq) ? -EAGAIN : !!vma;
+}
+
+/*
+ * Look up the mapping of an address. Returns 1, 0 if there is none, or an errno if that cannot
+ * be looked up. With @grows, there may also be a mapping above that has yet to grow down to the
+ * address.
+ */
+static int unwind_user_find_mapping(const struct unwind_user_state *state, unsigned long addr,
+				    bool grows, struct unwind_user_mapping *mapping)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
 	int found;
 
-	vma = lock_vma_under_rcu(mm, addr);
-	if (vma) {
-		found = use(state, vma);
-		vma_end_read(vma);
+	found = unwind_user_peek_mapping(addr, mapping);
+	if (found > 0 || (!found && !grows) || state->tables.immediate)
 		return found;
-	}
 
 	found = unwind_user_lock_mappings();
 	if (found)
 		return found;
 	vma = find_vma(mm, addr);
-	found = vma && (vma->vm_start <= addr || (grows && vma->vm_flags & VM_GROWSDOWN)) &&
-		use(state, vma);
+	found = vma && (vma->vm_start <= addr || (grows && vma->vm_flags & VM_GROWSDOWN));
+	if (found)
+		unwind_user_copy_mapping(vma, mapping);
 	mmap_read_unlock(mm);
 
 	return found;
-}
-
-static bool unwind_user_use_stack(struct unwind_user_state *state,
-				  const struct vm_area_struct *vma)
-{
-	if (!unwind_user_is_memory(vma))
-		return false;
-	state->stack_start = vma->vm_start;
-	state->stack_end = vma->vm_end;
-	return true;
 }
 
 /*
@@ -58,9 +84,14 @@ static bool unwind_user_use_stack(struct unwind_user_state *state,
  */
 void unwind_user_find_stack(struct unwind_user_state *state)
 {
+	struct unwind_user_mapping stack;
+
 	state->stack_start = 0;
 	state->stack_end = 0;
-	unwind_user_use_mapping(state, state->sp, true, unwind_user_use_stack);
+	if (unwind_user_find_mapping(state, state->sp, true, &stack) <= 0 || !stack.memory)
+		return;
+	state->stack_start = stack.start;
+	state->stack_end = stack.end;
 }
 
 /*
@@ -75,6 +106,12 @@ void unwind_user_find_first_stack(struct unwind_user_state *state)
 	struct mm_struct *mm = current->mm;
 	unsigned int seq;
 	bool quiet;
+
+	/* A walk that this one has interrupted may be at the lines below. */
+	if (state->tables.immediate) {
+		unwind_user_find_stack(state);
+		return;
+	}
 
 	quiet = mmap_lock_speculate_try_begin(mm, &seq);
 	if (quiet && seq == info->stack_seq && state->sp >= info->stack_start &&
@@ -102,7 +139,7 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 	struct vm_area_struct *last, *vma;
 	bool extends;
 
-	if (!state->stack_end || unwind_user_lock_mappings())
+	if (!state->stack_end || state->tables.immediate || unwind_user_lock_mappings())
 		return false;
 	last = vma_lookup(current->mm, state->stack_end - 1);
 	vma = vma_lookup(current->mm, state->stack_end);
@@ -117,35 +154,22 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 }
 
 /*
- * Use a mapping as the stack, if it may be another stack. This is a guess. So it must not
- * be a file, whose pages may take long; nor memory that this task may have to provide
+ * Go to the stack that holds the word below an address, if there is one. This is a guess. So it
+ * must not be a file, whose pages may take long; nor memory that this task may have to provide
  * itself by userfaultfd; nor memory that the program cannot write to.
  */
-static bool unwind_user_use_other_stack(struct unwind_user_state *state,
-					const struct vm_area_struct *vma)
-{
-	const vm_flags_t needed = VM_READ | VM_WRITE;
-
-	return vma_is_anonymous(vma) && (vma->vm_flags & needed) == needed &&
-	       !(vma->vm_flags & VM_UFFD_MISSING) && unwind_user_use_stack(state, vma);
-}
-
-/* Go to the stack that holds the word below an address, if there is one. */
 bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long cfa)
 {
-	return unwind_user_use_mapping(state, cfa - state->ws, false,
-				       unwind_user_use_other_stack) > 0;
-}
+	const vm_flags_t needed = VM_READ | VM_WRITE;
+	struct unwind_user_mapping stack;
 
-static bool unwind_user_use_text(struct unwind_user_state *state,
-				 const struct vm_area_struct *vma)
-{
-	if (!(vma->vm_flags & VM_EXEC) || !unwind_user_is_memory(vma))
+	if (state->tables.immediate ||
+	    unwind_user_find_mapping(state, cfa - state->ws, false, &stack) <= 0 ||
+	    !stack.memory || !stack.anonymous || (stack.flags & needed) != needed ||
+	    (stack.flags & VM_UFFD_MISSING))
 		return false;
-	state->text_start = vma->vm_start;
-	state->text_end = vma->vm_end;
-	state->text_readable = (vma->vm_flags & VM_READ) &&
-			       !(vma->vm_flags & (VM_UFFD_MISSING | VM_UFFD_MINOR));
+	state->stack_start = stack.start;
+	state->stack_end = stack.end;
 	return true;
 }
 
@@ -155,22 +179,33 @@ static bool unwind_user_use_text(struct unwind_user_state *state,
  */
 noinline bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr)
 {
-	return (addr >= state->text_start && addr < state->text_end) ||
-	       unwind_user_use_mapping(state, addr, false, unwind_user_use_text) > 0;
+	struct unwind_user_mapping text;
+
+	if (addr >= state->text_start && addr < state->text_end)
+		return true;
+	if (unwind_user_find_mapping(state, addr, false, &text) <= 0 || !text.memory ||
+	    !(text.flags & VM_EXEC))
+		return false;
+	state->text_start = text.start;
+	state->text_end = text.end;
+	state->text_readable = (text.flags & VM_READ) &&
+			       !(text.flags & (VM_UFFD_MISSING | VM_UFFD_MINOR));
+	return true;
 }
 
-/* A device may have code, too; nobody reads it here. */
-static bool unwind_user_is_executable(struct unwind_user_state *state,
-				      const struct vm_area_struct *vma)
-{
-	return vma->vm_flags & VM_EXEC;
-}
-
-/* Say whether it is certain that there is no code at an address. */
+/*
+ * Say whether it is certain that there is no code at an address. A device may have code, too;
+ * nobody reads it here.
+ */
 bool unwind_user_is_no_text(struct unwind_user_state *state, unsigned long addr)
 {
-	return !(addr >= state->text_start && addr < state->text_end) &&
-	       !unwind_user_use_mapping(state, addr, false, unwind_user_is_executable);
+	struct unwind_user_mapping text;
+	int found;
+
+	if (addr >= state->text_start && addr < state->text_end)
+		return false;
+	found = unwind_user_find_mapping(state, addr, false, &text);
+	return !found || (found > 0 && !(text.flags & VM_EXEC));
 }
 
 /* Say whether an address is in text. The state may have the bounds of another text. */

@@ -15,6 +15,9 @@ GUESSED_PROGRAMS=(ffmpeg numpy php emacs go cgo)
 # shellcheck disable=SC2034
 ARM64_PROGRAMS=(python3 bash perl git sort xz openssl gcc gdb throw ripgrep sqlite3)
 
+# How many times as much some of them do: they run for longer then.
+export MUCH=${MUCH:-1}
+
 # Make a program's input, then profile the program, by a function of guest.sh: for scripts that
 # include that.
 profile() { # NAME [COMMAND-BETWEEN [FUNCTION]]
@@ -34,15 +37,15 @@ lines() { # NUMBER
 		printf "%08x %s %d\n", rand() * 2 ^ 31, substr("abcdefghijklmnopqrstuvwxyz", 1 + rand() * 20, 6), i }'
 }
 
-run_python3() { python3 "$WORKBENCH/stock/python.py" 8; }
+run_python3() { python3 "$WORKBENCH/stock/python.py" $((8 * MUCH)); }
 
 run_bash() {
 	bash -c '
 fib() { local n=$1; if ((n < 2)); then result=$n; else
 	fib $((n - 1)); local a=$result; fib $((n - 2)); result=$((a + result)); fi; }
-for ((i = 0; i < 3; i++)); do fib 13; done
+for ((i = 0; i < 3 * MUCH; i++)); do fib 13; done
 declare -A seen
-for ((i = 0; i < 3000; i++)); do
+for ((i = 0; i < 3000 * MUCH; i++)); do
 	word=${i//[357]/x}; seen[$word]=$((${seen[$word]:-0} + 1))
 	[[ $word =~ ^x+([0-9]*)$ ]] && last=${BASH_REMATCH[1]}
 done
@@ -54,7 +57,7 @@ run_perl() {
 	perl -e '
 use strict; use warnings;
 my %count;
-for my $round (1 .. 4) {
+for my $round (1 .. 4 * $ENV{MUCH}) {
 	my $text = join " ", map { sprintf "%x-%s", $_ * 7919 % 65537, "ab" x ($_ % 5) } 1 .. 6000;
 	$count{$1}++ while $text =~ /\b([0-9a-f]+)-(?:ab)*/g;
 	my @sorted = sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count;
@@ -98,7 +101,7 @@ run_git() {
 	git fsck
 }
 
-prepare_sort() { lines 100000 >lines; }
+prepare_sort() { lines $((100000 * MUCH)) >lines; }
 run_sort() { LC_ALL=C.UTF-8 sort -k2,2 -k1,1n --parallel=2 lines | tail -n 1; }
 
 run_openssl() {
@@ -110,7 +113,7 @@ prepare_gcc() {
 	{
 		echo '#include <stdio.h>'
 		echo '#include <stdlib.h>'
-		for ((i = 0; i < 15; i++)); do
+		for ((i = 0; i < 15 * MUCH; i++)); do
 			echo "int f$i(int *a, int n) { int s = $i; for (int i = 0; i < n; i++)"
 			echo "	s += a[i] * (s ^ $i) > 3 ? a[i % ($i + 1)] : printf(\"%d\", s); return s; }"
 		done
@@ -121,7 +124,7 @@ prepare_gcc() {
 }
 run_gcc() { gcc -O2 -c -o code.o code.c && g++ -O1 -c -o code2.o code.cc; }
 
-prepare_xz() { lines 60000 >lines; }
+prepare_xz() { lines $((60000 * MUCH)) >lines; }
 run_xz() { xz -3 -k -T2 lines && xz -dc lines.xz | tail -n 1; }
 
 # A parser generator in OCaml, whose runtime has a stack for C and one of its own.
@@ -146,7 +149,7 @@ prepare_menhir() {
 }
 run_menhir() { menhir --no-stdlib --no-code-generation --dump grammar.mly && wc -l <grammar.automaton; }
 
-run_throw() { "$STOCK/throw" 2400; }
+run_throw() { "$STOCK/throw" $((2400 * MUCH)); }
 
 # Video: x264's and swscale's assembly.
 run_ffmpeg() {

@@ -15,7 +15,8 @@ take() { # NAME TIMEOUT COMMAND...
 } >&2
 
 # perf script takes less time on the host. NAME.at-once lists the samples whose stack is not a
-# deferred one: of these, perf says nothing in NAME.script. NAME.fp is of frame pointers alone.
+# deferred one: of these, perf says nothing in NAME.script. NAME.fp is of frame pointers alone, and
+# NAME.once of stacks that were taken at once.
 as_text() { # DIRECTORY
 	local PATH=$PERF_BUILD:$PATH data name fields
 
@@ -24,10 +25,10 @@ as_text() { # DIRECTORY
 		name=${data%.data}
 		# perf silently records in another way if a requested feature is missing.
 		perf evlist -v -i "$data" >"$name.events" 2>"$name.log"
-		[[ $name == *.fp ]] || grep -q defer_callchain: "$name.events" || die "$data: stacks were not deferred"
+		[[ $name == *.fp || $name == *.once ]] || grep -q defer_callchain: "$name.events" || die "$data: stacks were not deferred"
 		fields=comm,tid,time,event,ip,sym,dso,dsoff
-		if [[ $name == *.fp ]]; then fields=$fields,uregs; else fields=$fields,stack_end; fi
-		[[ $name != *.twice ]] || fields=$fields,trace
+		if [[ $name == *.fp ]]; then fields=$fields,uregs; elif [[ $name != *.once ]]; then fields=$fields,stack_end; fi
+		[[ $name != *.twice && $name != *.hits.once ]] || fields=$fields,trace
 		perf script -i "$data" "${GUEST_FILES[@]}" --ns --no-inline --max-stack 1024 \
 			-F "$fields" >"$name.script" 2>"$name.log" &&
 			perf script -i "$data" --ns --stack-end unknown -F comm,tid,time,event \

@@ -17,7 +17,7 @@ bool unwind_tables_start(struct unwind_tables_walk *walk)
 		return false;
 	/* Pairs with the cmpxchg() that publishes a new registry. */
 	walk->tables = smp_load_acquire(&current->mm->unwind_tables);
-	if (unlikely(!walk->tables) && level >= UNWIND_TABLES_DISCOVERED)
+	if (unlikely(!walk->tables) && level >= UNWIND_TABLES_DISCOVERED && !walk->immediate)
 		walk->tables = __unwind_tables_make(current->mm);
 	if (unlikely(!walk->tables))
 		return false;
@@ -103,6 +103,8 @@ u64 unwind_tables_ask(unsigned long ip, struct unwind_tables_walk *walk)
 	walk->caller_lookups += walk->caller;
 	/* Errors that may pass, and rules that do not fit, are not remembered. */
 	if (unlikely(!(rule & (UNWIND_TABLES_RULE_USUAL | UNWIND_TABLES_RULE_FROM_FP))))
+		return rule;
+	if (walk->immediate)
 		return rule;
 	if (unlikely(!walk->cache) && walk->caller && walk->generation)
 		make_cache(walk);

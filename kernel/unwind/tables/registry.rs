@@ -80,6 +80,9 @@ pub(crate) struct Registry {
     generation: Atomic<u64>,
     /// The rules that walks remember. C makes the cache, and frees it.
     cache: Atomic<*mut bindings::unwind_tables_cache>,
+    /// C reads and writes these alone, for walks that bring in what others lack.
+    warm_up_after: Atomic<usize>,
+    idle: Atomic<u32>,
     /// Taken inside the mmap lock. No user memory is read while it is held.
     #[pin]
     lock: Mutex<Counts>,
@@ -156,6 +159,8 @@ impl Registry {
                 generation: Atomic::new(GENERATION),
                 // INVARIANT: There is none yet.
                 cache: Atomic::new(core::ptr::null_mut()),
+                warm_up_after: Atomic::new(0),
+                idle: Atomic::new(0),
                 lock <- new_mutex!(counts, "unwind_tables"),
                 texts <- texts,
             }? Error),

@@ -13,6 +13,7 @@ enum {
 	UNWIND_TABLES_OFF,
 	UNWIND_TABLES_REGISTERED,	/* what exec and programs register */
 	UNWIND_TABLES_DISCOVERED,	/* what the kernel finds in mapped files */
+	UNWIND_TABLES_IMMEDIATE,	/* these, also for stacks that are not deferred */
 };
 
 /*
@@ -69,10 +70,15 @@ struct unwind_tables_cache {
  * struct unwind_tables - The part of an address space's registry that C reads
  * @generation: Changed when remembered rules may be wrong; never 0
  * @cache:	The remembered rules, or NULL. Set once, and freed with the registry.
+ * @warm_up_after: When stacks that are taken at once may ask for a deferred walk again, in
+ *		jiffies
+ * @idle:	Number of these walks in a row that have remembered nothing
  */
 struct unwind_tables {
 	u64				generation;
 	struct unwind_tables_cache	*cache;
+	unsigned long			warm_up_after;
+	unsigned int			idle;
 };
 
 /**

@@ -153,6 +153,12 @@ impl Walk<'_> {
         self.raw.generation
     }
 
+    /// Returns whether this walk may be in an interrupt: it takes no lock, and writes nothing that
+    /// others see.
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.raw.immediate
+    }
+
     /// Keeps C from remembering this lookup: the next one for the address may have another result.
     pub(crate) fn forget(&mut self) {
         self.raw.generation = 0;

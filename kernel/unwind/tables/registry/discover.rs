@@ -81,6 +81,9 @@ impl Registry {
         if level.load(Relaxed) < bindings::UNWIND_TABLES_DISCOVERED {
             return Err(Error::NotFound);
         }
+        if walk.is_immediate() {
+            return Err(Error::Fault);
+        }
         let mappings = Mappings::lock().map_err(|_| Error::Fault)?;
         let mut object = mappings.object(pc).ok_or(Error::NotFound)?;
         let Some((first, last)) = self.gap(pc) else {

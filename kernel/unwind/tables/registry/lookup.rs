@@ -102,6 +102,9 @@ impl Registry {
     /// Reads the header of the table of `format` of the last text, and notes what it says.
     #[inline(never)] // Called once for each table.
     fn read_header(&self, format: Format, walk: &mut Walk<'_>) -> Result<(), Error> {
+        if walk.is_immediate() {
+            return Err(Error::Fault);
+        }
         let (table, memory) = walk.table(format).ok_or(Error::NotFound)?;
         let state = match Header::read(format, table, &memory) {
             Ok(header) => State::Good(header),
@@ -116,7 +119,7 @@ impl Registry {
     /// Sets the state of a table of the last text, for this walk and in the registry. If the
     /// registry cannot be changed now, the next stack finds out the state again.
     fn note_state(&self, state: State, format: Format, walk: &mut Walk<'_>) {
-        if let Some((text, generation)) = walk.last() {
+        if let Some((text, generation)) = walk.last().filter(|_| !walk.is_immediate()) {
             let _ = self.set_state(text, format, state, generation);
         }
         walk.set_state(format, state);

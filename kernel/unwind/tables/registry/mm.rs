@@ -27,6 +27,10 @@ use super::Registry;
 static_assert!(offset_of!(Registry, generation) == 0);
 static_assert!(offset_of!(bindings::unwind_tables, generation) == 0);
 static_assert!(offset_of!(Registry, cache) == offset_of!(bindings::unwind_tables, cache));
+static_assert!(
+    offset_of!(Registry, warm_up_after) == offset_of!(bindings::unwind_tables, warm_up_after)
+);
+static_assert!(offset_of!(Registry, idle) == offset_of!(bindings::unwind_tables, idle));
 
 impl Registry {
     /// Finds the registry of an address space.

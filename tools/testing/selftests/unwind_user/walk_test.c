@@ -9,6 +9,7 @@
 
 #include "kselftest_harness.h"
 #include "scenario.h"
+#include "sysctl.h"
 #include "walk.h"
 
 /* The kernel's, not a library's. */
@@ -135,6 +136,29 @@ FIXTURE_TEARDOWN(described)
 TEST_F(described, once)
 {
 	EXPECT_EQ(0, sample(&self->walk.scenario, false));
+}
+
+/* Once a deferred walk has read the tables, a walk in the event's context finds the stack. */
+TEST_F(described, at_once)
+{
+	const struct walk *walk = &self->walk;
+	static struct chain chain, expected;
+	const char *error;
+	bool nested = nest;
+
+	ASSERT_EQ(0, sample(&walk->scenario, false));
+	sampler_close(&sampler);
+	ASSERT_EQ(0, sysctl_set(SYSCTL_TABLES, 3));
+	ASSERT_EQ(0, sampler_open_at_once(&sampler, "getppid"));
+	nest = nested;
+	chain_call(walk->scenario.chain, walk->scenario.depth);
+	error = sampler_chain_at_once(&sampler, &chain);
+	ASSERT_EQ(NULL, error) TH_LOG("%s", error);
+	expect_scenario(&walk->scenario, &expected);
+	if (!same_frames(&chain, 0, &expected)) {
+		print_difference(&chain, 0, &expected);
+		EXPECT_TRUE(walk->crosses && begins_alike(&chain, &expected));
+	}
 }
 
 FIXTURE_SETUP(undescribed)

@@ -64,6 +64,8 @@ int sampler_open_syscall(struct sampler *sampler, const char *name);
 int sampler_open_clock(struct sampler *sampler, unsigned long nanoseconds);
 /* Each getppid() of the caller. */
 int sampler_open(struct sampler *sampler);
+/* Each such system call of the caller, with the stack that is taken at once. */
+int sampler_open_at_once(struct sampler *sampler, const char *name);
 void sampler_close(struct sampler *sampler);
 
 /* Whether an errno of these says that this kernel or user has no deferred stacks. */
@@ -81,6 +83,9 @@ void sampler_stack(const struct sampler *sampler, struct chain *chain);
  * returns NULL, or what is wrong.
  */
 const char *sampler_chain(struct sampler *sampler, struct chain *chain);
+
+/* Take the only record out of the ring: a sample of sampler_open_at_once(). */
+const char *sampler_chain_at_once(struct sampler *sampler, struct chain *chain);
 
 /*
  * Take all records out of the ring, and look at each stack. A sample without a stack,

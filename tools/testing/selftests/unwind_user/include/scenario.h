@@ -49,6 +49,12 @@ extern struct sampler sampler;
 /* Add an address to a stack that is expected. */
 void expect(struct chain *chain, const void *ip);
 
+/* The whole stack of a scenario. */
+void expect_scenario(const struct scenario *scenario, struct chain *expected);
+
+/* Whether a stack has the first frames of an expected one, at least one. */
+bool begins_alike(const struct chain *chain, const struct chain *expected);
+
 /* Compare a stack, less some of its topmost frames, with what it should be. */
 bool same_frames(const struct chain *chain, unsigned int from, const struct chain *expected);
 void print_difference(const struct chain *chain, unsigned int from, const struct chain *expected);

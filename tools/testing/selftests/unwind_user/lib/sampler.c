@@ -145,6 +145,22 @@ int sampler_open_syscall(struct sampler *sampler, const char *name)
 	return sampler_open_stacks(sampler, attr);
 }
 
+int sampler_open_at_once(struct sampler *sampler, const char *name)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
+		.exclude_callchain_kernel = 1,
+	};
+	long id = tracepoint_id(name);
+
+	if (id < 0)
+		return -id;
+	attr.config = id;
+	return sampler_open_event(sampler, &attr);
+}
+
 bool stacks_missing(int error)
 {
 	return error == EINVAL || error == ENOENT || error == EACCES || error == EPERM;
@@ -253,6 +269,21 @@ const char *sampler_chain(struct sampler *sampler, struct chain *chain)
 	if (error || chain->nr)
 		return error;
 	return records ? "empty stack" : cookie ? "no stack" : "no sample";
+}
+
+const char *sampler_chain_at_once(struct sampler *sampler, struct chain *chain)
+{
+	int type = sampler_record(sampler);
+
+	chain->nr = 0;
+	if (type != PERF_RECORD_SAMPLE)
+		return type ? "other record" : "no sample";
+	/* A word, the number of entries, and those: the mark of the user's part, and frames. */
+	if (sampler->words[1] > 1 && sampler->words[2] == (unsigned long)PERF_CONTEXT_USER) {
+		chain->nr = sampler->words[1] - 1;
+		memcpy(chain->ips, &sampler->words[3], chain->nr * sizeof(chain->ips[0]));
+	}
+	return sampler_record(sampler) ? "two records" : NULL;
 }
 
 int sampler_each(struct sampler *sampler, struct chain *chain,

@@ -25,6 +25,12 @@ bool same_frames(const struct chain *chain, unsigned int from, const struct chai
 	       !memcmp(chain->ips + from, expected->ips, expected->nr * sizeof(expected->ips[0]));
 }
 
+bool begins_alike(const struct chain *chain, const struct chain *expected)
+{
+	return chain->nr && chain->nr <= expected->nr &&
+	       !memcmp(chain->ips, expected->ips, chain->nr * sizeof(chain->ips[0]));
+}
+
 bool is_at_end(const struct chain *chain)
 {
 	/* No frame pointer has been followed for the first frame. */
@@ -48,6 +54,17 @@ bool is_from_start(const struct chain *chain)
 	       chain->end == PERF_CALLCHAIN_END_COMPLETE && chain->guessed == BY_FRAME_POINTER;
 }
 
+void expect_scenario(const struct scenario *scenario, struct chain *expected)
+{
+	expected->nr = 0;
+	for (unsigned int i = 0; scenario->labels[i]; i++)
+		expect(expected, scenario->labels[i]);
+	for (int i = 1; i < scenario->depth; i++)
+		expect(expected, chain_deep_return);
+	if (!scenario->ends)
+		expect(expected, chain_call_return);
+}
+
 int sample(const struct scenario *scenario, bool quiet)
 {
 	static struct chain chain, expected;
@@ -55,14 +72,7 @@ int sample(const struct scenario *scenario, bool quiet)
 
 	chain_call(scenario->chain, scenario->depth);
 
-	expected.nr = 0;
-	for (unsigned int i = 0; scenario->labels[i]; i++)
-		expect(&expected, scenario->labels[i]);
-	for (int i = 1; i < scenario->depth; i++)
-		expect(&expected, chain_deep_return);
-	if (!scenario->ends)
-		expect(&expected, chain_call_return);
-
+	expect_scenario(scenario, &expected);
 	error = sampler_chain(&sampler, &chain);
 	if (error) {
 		if (!quiet)

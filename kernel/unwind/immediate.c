@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * User stacks that are taken at once, in the context of an event. What that needs of a
+ * program is brought in by a deferred walk without a consumer, which warms up.
+ */
+#include <linux/init.h>
+#include <linux/interrupt.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/unwind_deferred.h>
+#include <linux/unwind_user.h>
+
+#include <asm/tlb.h>
+
+#include "user.h"
+
+/* Some 20,000 instructions: nine of ten lookups cost less than a quarter of that. */
+#define IMMEDIATE_BUDGET	(4 * 1024)
+
+/* A process warms up once in this time; after each one without a gain beyond IDLE, in twice. */
+#define WARM_UP_INTERVAL	msecs_to_jiffies(10)
+#define WARM_UP_IDLE		8
+#define WARM_UP_IDLE_MAX	16
+
+/* A walk that has looked up callers may have remembered their rules. */
+static void warm_up_done(struct unwind_work *work, struct unwind_stacktrace *trace, u64 cookie)
+{
+	struct unwind_tables *tables = READ_ONCE(current->mm->unwind_tables);
+	unsigned int idle;
+
+	if (!tables)
+		return;
+	/* Threads may do this at the same time: then one more or less does not matter. */
+	idle = READ_ONCE(tables->idle);
+	if (trace->caller_lookups)
+		WRITE_ONCE(tables->idle, 0);
+	else if (idle < WARM_UP_IDLE_MAX)
+		WRITE_ONCE(tables->idle, idle + 1);
+}
+
+static struct unwind_work warm_up_work;
+
+/* Ask for a deferred walk, unless the process has just had one. */
+static void warm_up(struct unwind_tables *tables)
+{
+	unsigned int idle;
+	u64 cookie;
+
+	if (tables && time_before(jiffies, READ_ONCE(tables->warm_up_after)))
+		return;
+	if (unwind_deferred_request(&warm_up_work, &cookie) < 0 || !tables)
+		return;
+	idle = READ_ONCE(tables->idle);
+	idle -= min(idle, WARM_UP_IDLE);
+	WRITE_ONCE(tables->warm_up_after, jiffies + (WARM_UP_INTERVAL << idle));
+}
+
+/*
+ * Say whether user addresses are those of the current task's address space. This is asked in
+ * every context: trace events fire in a switch of address spaces, too.
+ */
+static bool is_loaded(void)
+{
+	return nmi_uaccess_okay() && arch_unwind_user_is_loaded();
+}
+
+/**
+ * unwind_user_immediate - Take the user stack of the current task at once
+ * @trace: Gets the stack; @trace->entries has room for @max
+ * @regs:  The user registers of the topmost frame
+ * @max:   How many frames there is room for
+ *
+ * The walk uses what is in memory: remembered rules, and tables that a walk before has read.
+ * Where something is missing the stack ends early, and the next one gets further: see
+ * warm_up().
+ *
+ * Context: Any but NMI.
+ * Return: 0; or an errno if the caller has to follow frame pointers, as it did before:
+ *	   -EOPNOTSUPP if this is not enabled or the program is not of 64 bits, an errno of
+ *	   unwind_user_check(), -EAGAIN if user memory or registers are not those of the task
+ *	   or its mappings are being changed, -ENOENT if nothing is known of the program yet.
+ */
+int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs, unsigned int max)
+{
+	const struct unwind_user_params params = {
+		.regs = regs,
+		.max_entries = max,
+		.budget = IMMEDIATE_BUDGET,
+		.immediate = true,
+	};
+	struct unwind_tables *tables;
+	int ret;
+
+	if (READ_ONCE(unwind_tables_level) < UNWIND_TABLES_IMMEDIATE)
+		return -EOPNOTSUPP;
+	ret = unwind_user_check();
+	if (ret)
+		return ret;
+	if (unwind_user_word_size(regs) != sizeof(long) || arch_unwind_user_unsupported())
+		return -EOPNOTSUPP;
+	if (in_nmi() || READ_ONCE(current->unwind_info.flushing) || !is_loaded())
+		return -EAGAIN;
+
+	/* Pairs with the cmpxchg() that publishes a new registry. */
+	tables = smp_load_acquire(&current->mm->unwind_tables);
+	if (!tables) {
+		warm_up(NULL);
+		return -ENOENT;
+	}
+	ret = unwind_user(trace, &params);
+	if (!ret && (trace->end == UNWIND_USER_END_FAULT || trace->end == UNWIND_USER_END_BUDGET))
+		warm_up(tables);
+	return ret;
+}
+
+static int __init unwind_user_immediate_init(void)
+{
+	return unwind_deferred_init(&warm_up_work, warm_up_done);
+}
+late_initcall(unwind_user_immediate_init);
