@@ -166,6 +166,7 @@ part_vm() {
 	cases
 	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
+	at_once python3
 	unless_passed "LuaJIT" "$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/luajit)" luajit
 	libraries 60 lua busybox zstd xz
 	arm64 "arm64" arm64_short
@@ -220,11 +221,17 @@ ftrace_stacks() {
 	check_results ftrace ftrace "guest: stacks in ftrace" "$WORKBENCH/ftrace/run"
 }
 
+# Count the complete stacks that the distribution's perf takes at once.
+at_once() { # [PROGRAM...]
+	check_results once "at once" "guest: stacks taken at once" "$WORKBENCH/once/run" "$@"
+}
+
 # Test the user stacks of BPF programs, and compare them with perf's.
 bpf_stacks() { # [PROGRAM...]
 	check "kernel with BPF builds" "$WORKBENCH/vm/kernel" bpf || return
 	check "no warnings in the build with BPF" no_warnings "$logs/build-bpf.log"
 	check_results bpf bpf "guest: stacks in BPF programs" "$WORKBENCH/bpf/run" "$@"
+	check_results bpftrace bpftrace "guest: stacks in bpftrace" "$WORKBENCH/once/bpftrace"
 	check "guest: make profile-bpf" profile_in_bpf
 }
 
@@ -515,6 +522,8 @@ arm64_long() {
 	arm64_stock
 	UNWIND_ARCH=arm64 check_results stock-gdb-arm64 "arm64 stacks" "arm64 guest: whole stacks of stock programs" \
 		"$WORKBENCH/stock/compare-run" 100
+	UNWIND_ARCH=arm64 check_results once-arm64 "arm64 at once" "arm64 guest: stacks taken at once" \
+		"$WORKBENCH/once/run"
 	check "arm64 guest: stacks equal the shadow stack" "$WORKBENCH/arm64/gcs"
 	check "arm64 guest: tags, and a program of 32 bits" "$WORKBENCH/arm64/abi"
 	check "arm64 guest: samples in NMIs, and other processors" "$WORKBENCH/arm64/variants" nmi a57 qarma5
@@ -558,7 +567,7 @@ part_long() {
 	long "the base" long_base
 	long "the base's own warning" long_base_debug
 	long "KASAN, lockdep and kmemleak" long_debug
-	long "BPF" bpf_stacks workbench/bpf workbench/walks workbench/stock
+	long "BPF" bpf_stacks workbench/bpf workbench/walks workbench/stock workbench/once
 	long "stacks pending while all comes and goes" long_stress workbench/bpf
 	long "KCSAN" long_kcsan
 	long "KUnit by its documented commands" long_kunit
@@ -580,6 +589,8 @@ part_long() {
 	long "costs, also of the base" long_costs workbench/measure results/bench.json
 	long "each byte damaged" long_damage
 	long "stock programs" stock workbench/stock workbench/walks
+	long "stacks taken at once" at_once workbench/stock workbench/walks workbench/once
+	long "stacks taken at once" at_once workbench/stock workbench/walks workbench/once
 	arm64 "arm64" arm64_short
 	arm64 "arm64, all programs" arm64_long
 	arm64 "arm64, larger pages" arm64_pages

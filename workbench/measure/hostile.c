@@ -21,6 +21,7 @@
 #include "eh_frame.h"
 #include "clock.h"
 #include "forget.h"
+#include "sysctl.h"
 
 #define REPEAT	5
 
@@ -47,6 +48,34 @@ static unsigned long cost(struct synth *synth)
 	return best;
 }
 
+/* The same for the stack that is taken at once, after a deferred walk has read the headers. */
+static int measure_at_once(struct synth *synth, const char *name)
+{
+	struct sampler deferred = synth->sampler;
+	unsigned long sampled, idle;
+
+	ioctl(deferred.fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (sysctl_set(SYSCTL_TABLES, 3) || sampler_open_at_once(&synth->sampler, "getppid")) {
+		printf("%s: not at once\n", name);
+		return 1;
+	}
+	sampled = cost(synth);
+	ioctl(synth->sampler.fd, PERF_EVENT_IOC_DISABLE, 0);
+	idle = cost(synth);
+	synth_enter(&synth->frame);
+	synth->sampler.page->data_tail = synth->sampler.page->data_head;
+	ioctl(synth->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
+	synth_enter(&synth->frame);
+	if (sampler_chain_at_once(&synth->sampler, &synth->chain))
+		return 1;
+	printf("at-once-%s %lu %u\n", name, sampled - idle, synth->chain.nr);
+	sampler_close(&synth->sampler);
+	synth->sampler = deferred;
+	sysctl_restore();
+	ioctl(deferred.fd, PERF_EVENT_IOC_ENABLE, 0);
+	return 0;
+}
+
 static int measure(struct synth *synth, const char *name)
 {
 	const char *error = synth_sample(synth);
@@ -61,7 +90,7 @@ static int measure(struct synth *synth, const char *name)
 	idle = cost(synth);
 	ioctl(synth->sampler.fd, PERF_EVENT_IOC_ENABLE, 0);
 	printf("%s %lu %u\n", name, sampled - idle, synth->chain.nr);
-	return 0;
+	return measure_at_once(synth, name);
 }
 
 /*
