@@ -11,6 +11,7 @@
 #include <linux/unwind_deferred.h>
 #include <linux/unwind_user.h>
 
+#include <asm/sections.h>
 #include <asm/tlb.h>
 
 #include "user.h"
@@ -65,23 +66,38 @@ static bool is_loaded(void)
 	return nmi_uaccess_okay() && arch_unwind_user_is_loaded();
 }
 
+/*
+ * Say whether an NMI has come where an interrupt may come, too. Elsewhere it may find the user
+ * registers of another kernel entry, or a context switch in its middle.
+ */
+static bool is_like_interrupt(struct pt_regs *event_regs)
+{
+	const unsigned long ip = instruction_pointer(event_regs);
+
+	return user_mode(event_regs) ||
+	       (!regs_irqs_disabled(event_regs) &&
+		(ip < (unsigned long)__entry_text_start || ip >= (unsigned long)__entry_text_end));
+}
+
 /**
  * unwind_user_immediate - Take the user stack of the current task at once
  * @trace: Gets the stack; @trace->entries has room for @max
  * @regs:  The user registers of the topmost frame
+ * @event_regs: The registers of the event, which may be those of the kernel
  * @max:   How many frames there is room for
  *
  * The walk uses what is in memory: remembered rules, and tables that a walk before has read.
  * Where something is missing the stack ends early, and the next one gets further: see
  * warm_up().
  *
- * Context: Any but NMI.
+ * Context: Any.
  * Return: 0; or an errno if the caller has to follow frame pointers, as it did before:
  *	   -EOPNOTSUPP if this is not enabled or the program is not of 64 bits, an errno of
  *	   unwind_user_check(), -EAGAIN if user memory or registers are not those of the task
  *	   or its mappings are being changed, -ENOENT if nothing is known of the program yet.
  */
-int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs, unsigned int max)
+int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
+			  struct pt_regs *event_regs, unsigned int max)
 {
 	const struct unwind_user_params params = {
 		.regs = regs,
@@ -99,7 +115,7 @@ int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
 		return ret;
 	if (unwind_user_word_size(regs) != sizeof(long) || arch_unwind_user_unsupported())
 		return -EOPNOTSUPP;
-	if (in_nmi() || READ_ONCE(current->unwind_info.flushing) || !is_loaded())
+	if ((in_nmi() && !is_like_interrupt(event_regs)) || READ_ONCE(current->unwind_info.flushing) || !is_loaded())
 		return -EAGAIN;
 
 	/* Pairs with the cmpxchg() that publishes a new registry. */

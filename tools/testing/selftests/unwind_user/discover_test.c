@@ -395,7 +395,7 @@ TEST_F(discover, switched_off)
 	EXPECT_EQ(0, sysctl_set(SYSCTL_TABLES, 0));
 	EXPECT_WALK(LEAF_LOST, object_text(&self->object));
 	EXPECT_EQ(0, tables_count());
-	EXPECT_EQ(-EINVAL, sysctl_set(SYSCTL_TABLES, 3));
+	EXPECT_EQ(-EINVAL, sysctl_set(SYSCTL_TABLES, 4));
 	EXPECT_EQ(0, sysctl_set(SYSCTL_TABLES, 2));
 	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 

@@ -364,8 +364,9 @@ static void rule(time_t end, bool root)
 		if (changed) {
 			sysctl_restore();
 			changed = false;
-		} else if (may_set_sysctls(root) && one_in(8)) {
-			changed = !(one_in(2) ? sysctl_set(SYSCTL_TABLES, below(3)) :
+		} else if (may_set_sysctls(root) && one_in(4)) {
+			changed = !(one_in(2) ? sysctl_set(SYSCTL_TABLES, 3) :
+				    one_in(2) ? sysctl_set(SYSCTL_TABLES, below(3)) :
 						sysctl_set(SYSCTL_MAX,
 							   limits[below(ARRAY_SIZE(limits))]));
 			count(SYSCTL, changed);

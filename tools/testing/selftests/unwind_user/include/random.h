@@ -41,6 +41,7 @@ enum kind {
 	THREAD,
 	TABLE,
 	SAMPLE,
+	AT_ONCE,
 	SYNTH,
 	DISCOVERY,
 	EH_DISCOVERY,
@@ -97,7 +98,7 @@ struct actor {
 	/* Where faults lead to, while they are expected. */
 	sigjmp_buf jump;
 	bool guarded;
-	bool sampled;
+	bool sampled, at_once;
 	struct sampler sampler;
 	struct synth_frame frame;
 	/* Aligned as what stands before it. */

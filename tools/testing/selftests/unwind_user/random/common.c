@@ -41,6 +41,7 @@ const char * const kind_names[NR_KINDS] = {
 	[THREAD] = "threads come and go",
 	[TABLE] = "a table is rewritten",
 	[SAMPLE] = "stacks are sampled",
+	[AT_ONCE] = "stacks are sampled at once",
 	[SYNTH] = "a synthetic stack is walked to its end",
 	[DISCOVERY] = "the kernel finds a table",
 	[EH_DISCOVERY] = "the kernel finds a table of .eh_frame",

@@ -154,20 +154,22 @@ static void play_synth(void)
 /* Take what is in the ring, and look whether it can be a stack. */
 static void drain(void)
 {
+	const int stack = me->at_once ? PERF_RECORD_SAMPLE : PERF_RECORD_CALLCHAIN_DEFERRED;
 	struct sampler *sampler = &me->sampler;
 	int type;
 
 	while ((type = sampler_record(sampler)) > 0) {
 		unsigned long nr = sampler->words[1], *ips = &sampler->words[2];
 
-		if (type != PERF_RECORD_CALLCHAIN_DEFERRED)
+		if (type != stack)
 			continue;
-		count(SAMPLE, nr > 1);
-		if (!nr || nr > MAX_CHAIN) {
+		count(me->at_once ? AT_ONCE : SAMPLE, nr > 1 + me->at_once);
+		if ((!nr && !me->at_once) || nr > MAX_CHAIN) {
 			failure("a stack of %lu frames", nr);
 			return;
 		}
-		for (unsigned long i = 0; i < nr; i++) {
+		/* At once, a frame pointer may lead to any word. */
+		for (unsigned long i = 0; i < nr && !me->at_once; i++) {
 			if (ips[i] >> 56)
 				failure("frame %lu of %lu is at 0x%lx", i, nr, ips[i]);
 		}
@@ -192,9 +194,20 @@ static void act_sampler(void)
 		.exclude_kernel = 1,
 	};
 
+	struct perf_event_attr attr = one_in(4) ? clock : call;
+
 	if (me->sampled)
 		sampler_close(&me->sampler);
-	me->sampled = !sampler_open_stacks(&me->sampler, one_in(4) ? clock : call);
+	me->at_once = one_in(2);
+	if (me->at_once) {
+		/* Of an interrupt in the middle of what the kernel does, too. */
+		attr.exclude_kernel = one_in(2);
+		attr.exclude_callchain_kernel = 1;
+		attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
+		me->sampled = !sampler_open_event(&me->sampler, &attr);
+	} else {
+		me->sampled = !sampler_open_stacks(&me->sampler, attr);
+	}
 }
 
 /* Sample a stack that starts in a page of text. */
