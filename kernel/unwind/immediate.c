@@ -115,7 +115,9 @@ int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
 		return ret;
 	if (unwind_user_word_size(regs) != sizeof(long) || arch_unwind_user_unsupported())
 		return -EOPNOTSUPP;
-	if ((in_nmi() && !is_like_interrupt(event_regs)) || READ_ONCE(current->unwind_info.flushing) || !is_loaded())
+	if (in_nmi() && !is_like_interrupt(event_regs))
+		return -EAGAIN;
+	if (READ_ONCE(current->unwind_info.flushing) || !is_loaded())
 		return -EAGAIN;
 
 	/* Pairs with the cmpxchg() that publishes a new registry. */

@@ -77,6 +77,8 @@ checkpatch_ignores() {
 	! touches 'kernel/unwind/user\.c$|arch/arm64/include/asm/unwind_user\.h$' || ignore+=,MACRO_ARG_REUSE
 	# It takes FIXTURE_DATA(name) *self for a product.
 	! touches tools/testing/selftests/unwind_user/ || ignore+=,SPACING
+	# The architecture's name of a field.
+	! touches 'arch/arm64/kernel/unwind_user\.c$' || ignore+=,CAMELCASE
 	# Lists for initialisers.
 	! touches 'tools/testing/selftests/unwind_user/(x86|arm64)/machine\.h$' || ignore+=,COMPLEX_MACRO
 	# That test uses BUG_ON() by design; and the base has no history.

@@ -2,8 +2,11 @@
 /*
  * arm64 for the walker of user stacks: registers by their DWARF numbers, and signal frames.
  */
+#include <linux/cpufeature.h>
 #include <linux/errno.h>
 #include <linux/nospec.h>
+#include <linux/pgtable.h>
+#include <linux/sched.h>
 #include <linux/signal.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
@@ -11,6 +14,7 @@
 
 #include <asm/ptrace.h>
 #include <asm/sigcontext.h>
+#include <asm/sysreg.h>
 #include <asm/ucontext.h>
 
 /* DWARF number of the stack pointer. Those below are x0 to x30. */
@@ -121,4 +125,25 @@ int arch_unwind_user_interrupted(struct unwind_user_state *state)
 	state->fp = arch_unwind_user_untag(saved.fp);
 	state->context = context;
 	return 0;
+}
+
+/**
+ * arch_unwind_user_is_loaded - Say whether user addresses are those of current->mm
+ *
+ * While EFI's runtime services run, and in the middle of a context switch, TTBR0 is another's.
+ * Where PAN is emulated, it is set from the thread's copy for each access.
+ *
+ * Context: Any.
+ */
+bool arch_unwind_user_is_loaded(void)
+{
+	u64 ttbr0;
+
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+	if (system_uses_ttbr0_pan())
+		ttbr0 = READ_ONCE(current_thread_info()->ttbr0);
+	else
+#endif
+		ttbr0 = read_sysreg(ttbr0_el1);
+	return (ttbr0 & TTBRx_EL1_BADDR_MASK) == phys_to_ttbr(virt_to_phys(current->mm->pgd));
 }

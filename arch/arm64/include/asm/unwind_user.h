@@ -11,10 +11,7 @@
 #include <linux/uaccess.h>
 #include <linux/unwind_user_types.h>
 #include <asm/compiler.h>
-#include <asm/cpufeature.h>
-#include <asm/pgtable.h>
 #include <asm/ptrace.h>
-#include <asm/sysreg.h>
 #include <asm/unistd.h>
 #include <asm/vdso.h>
 
@@ -95,23 +92,7 @@ static inline bool arch_unwind_user_unsupported(void)
 
 #define arch_unwind_user_unsupported arch_unwind_user_unsupported
 
-/*
- * While EFI's runtime services run, and in the middle of a context switch, TTBR0 is another's.
- * Where PAN is emulated, it is set from the thread's copy for each access.
- */
-static inline bool arch_unwind_user_is_loaded(void)
-{
-	u64 ttbr0;
-
-#ifdef CONFIG_ARM64_SW_TTBR0_PAN
-	if (system_uses_ttbr0_pan())
-		ttbr0 = READ_ONCE(current_thread_info()->ttbr0);
-	else
-#endif
-		ttbr0 = read_sysreg(ttbr0_el1);
-	return (ttbr0 & TTBRx_EL1_BADDR_MASK) == phys_to_ttbr(virt_to_phys(current->mm->pgd));
-}
-
+bool arch_unwind_user_is_loaded(void);
 #define arch_unwind_user_is_loaded arch_unwind_user_is_loaded
 
 bool arch_unwind_user_is_restorer(struct unwind_user_state *state);

@@ -17,6 +17,7 @@
 static const struct scenario by_sp = {
 	chain_sp, 0, { leaf_bad_fp_ip, sp_inner_return, sp_middle_return, chain_sp_return }
 };
+
 static const struct scenario deep = { chain_deep, DEPTH, { leaf_ip, chain_deep_last_return } };
 
 static struct sampler at_once;
@@ -107,11 +108,10 @@ TEST_F(immediate, becomes_whole_after_fork)
 }
 
 /* The program's own table. */
-static const Elf64_Phdr *sframe(void)
+static const struct elf64_phdr *sframe(void)
 {
-	extern const char __ehdr_start[];
-	const Elf64_Ehdr *elf = (const void *)__ehdr_start;
-	const Elf64_Phdr *header = (const void *)(__ehdr_start + elf->e_phoff);
+	const struct elf64_hdr *elf = (const void *)__ehdr_start;
+	const struct elf64_phdr *header = (const void *)(__ehdr_start + elf->e_phoff);
 
 	for (int i = 0; i < elf->e_phnum; i++) {
 		if (header[i].p_type == PT_GNU_SFRAME)
@@ -123,7 +123,7 @@ static const Elf64_Phdr *sframe(void)
 /* Where the table is not in memory, the stack ends, and does not go on by a frame pointer. */
 TEST_F(immediate, without_the_pages_of_the_table)
 {
-	const Elf64_Phdr *table = sframe();
+	const struct elf64_phdr *table = sframe();
 	unsigned long start;
 
 	ASSERT_NE(NULL, table);
