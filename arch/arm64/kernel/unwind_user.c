@@ -134,6 +134,7 @@ int arch_unwind_user_interrupted(struct unwind_user_state *state)
  * Where PAN is emulated, it is set from the thread's copy for each access.
  *
  * Context: Any.
+ * Return: Whether they are.
  */
 bool arch_unwind_user_is_loaded(void)
 {
