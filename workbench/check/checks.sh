@@ -527,6 +527,8 @@ arm64_long() {
 		"$WORKBENCH/stock/compare-run" 100
 	UNWIND_ARCH=arm64 check_results once-arm64 "arm64 at once" "arm64 guest: stacks taken at once" \
 		"$WORKBENCH/once/run"
+	UNWIND_ARCH=arm64 check_results once-nmi-arm64 "arm64 NMI" "arm64 guest: stacks taken at once in NMIs" \
+		"$WORKBENCH/once/run" --nmi python3 perl
 	check "arm64 guest: stacks equal the shadow stack" "$WORKBENCH/arm64/gcs"
 	check "arm64 guest: tags, and a program of 32 bits" "$WORKBENCH/arm64/abi"
 	check "arm64 guest: samples in NMIs, and other processors" "$WORKBENCH/arm64/variants" nmi a57 qarma5

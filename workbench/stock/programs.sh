@@ -125,7 +125,7 @@ prepare_gcc() {
 run_gcc() { gcc -O2 -c -o code.o code.c && g++ -O1 -c -o code2.o code.cc; }
 
 prepare_xz() { lines $((60000 * MUCH)) >lines; }
-run_xz() { xz -3 -k -T2 lines && xz -dc lines.xz | tail -n 1; }
+run_xz() { xz -3 -k -f -T2 lines && xz -dc lines.xz | tail -n 1; }
 
 # A parser generator in OCaml, whose runtime has a stack for C and one of its own.
 prepare_menhir() {
