@@ -19,7 +19,20 @@
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
 #include <linux/unwind_deferred.h>
+#include <linux/unwind_user.h>
 #include <trace/events/kmem.h>
+
+#include "tables/tables.h"
+
+/* When a stack is taken at once. */
+enum moment {
+	SWITCHED_OFF,
+	UNKNOWN_PROGRAM,
+	KNOWN_PROGRAM,
+	MAPPINGS_CHANGE,
+	CLOSED,
+	NR_MOMENTS,
+};
 
 /* A thread, what it does, and what comes of it. */
 struct requester {
@@ -47,6 +60,9 @@ struct requester {
 	struct task_struct *watched;
 	unsigned int allocations;
 	unsigned int waits;
+
+	/* What has come of stacks that were taken at once. */
+	int at_once[NR_MOMENTS];
 };
 
 static void callback(struct unwind_work *work, struct unwind_stacktrace *trace, u64 cookie)
@@ -397,6 +413,67 @@ static void closed_while_mappings_change(struct kunit *test)
 	expect_stack(test, user);
 }
 
+#ifdef CONFIG_UNWIND_USER_TABLES
+
+/* --- Stacks that are taken at once --- */
+
+static void take_at_once(struct requester *user, enum moment moment)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+	struct unwind_stacktrace trace = {};
+	unsigned long entries[4];
+
+	trace.entries = entries;
+	user->at_once[moment] = unwind_user_immediate(&trace, regs, regs, ARRAY_SIZE(entries));
+	user->nr = trace.nr;
+	user->first = trace.nr ? entries[0] : 0;
+}
+
+static int take_at_moments(struct requester *user)
+{
+	const unsigned int level = unwind_tables_level;
+	struct mm_struct *mm = current->mm;
+
+	/* A stack, in the only mapping that the thread has made. */
+	start_thread(task_pt_regs(current), user->ip, user->ip + PAGE_SIZE / 2);
+	WRITE_ONCE(unwind_tables_level, UNWIND_TABLES_DISCOVERED);
+	take_at_once(user, SWITCHED_OFF);
+	WRITE_ONCE(unwind_tables_level, UNWIND_TABLES_IMMEDIATE);
+	take_at_once(user, UNKNOWN_PROGRAM);
+	user->mask = atomic_long_read(&current->unwind_info.unwind_mask);
+	/* The walk that this has asked for. */
+	unwind_deferred_flush();
+	mmap_write_lock(mm);
+	take_at_once(user, MAPPINGS_CHANGE);
+	mmap_write_unlock(mm);
+	take_at_once(user, KNOWN_PROGRAM);
+	unwind_deferred_close();
+	user->at_once[CLOSED] = unwind_user_immediate(&(struct unwind_stacktrace){},
+						      task_pt_regs(current),
+						      task_pt_regs(current), 0);
+	WRITE_ONCE(unwind_tables_level, level);
+	return 0;
+}
+
+/* Where the stack cannot be taken, nothing waits, and perf follows frame pointers. */
+static void at_once(struct kunit *test)
+{
+	struct requester *user = make_user(test, take_at_moments);
+
+	run(test, user);
+	unwind_deferred_cancel(&user->work);
+	KUNIT_EXPECT_EQ(test, user->at_once[SWITCHED_OFF], -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, user->at_once[UNKNOWN_PROGRAM], -ENOENT);
+	KUNIT_EXPECT_NE(test, user->mask & UNWIND_PENDING, 0);
+	KUNIT_EXPECT_EQ(test, user->at_once[MAPPINGS_CHANGE], -EAGAIN);
+	KUNIT_EXPECT_EQ(test, user->at_once[KNOWN_PROGRAM], 0);
+	KUNIT_EXPECT_EQ(test, user->nr, 1);
+	KUNIT_EXPECT_EQ(test, user->first, user->ip);
+	KUNIT_EXPECT_EQ(test, user->at_once[CLOSED], -EAGAIN);
+}
+
+#endif
+
 static struct kunit_case tests[] = {
 	KUNIT_CASE(user_task),
 	KUNIT_CASE(two_works),
@@ -407,6 +484,9 @@ static struct kunit_case tests[] = {
 	KUNIT_CASE(cancelled_work),
 	KUNIT_CASE(closed_without_waiting),
 	KUNIT_CASE(closed_while_mappings_change),
+#ifdef CONFIG_UNWIND_USER_TABLES
+	KUNIT_CASE(at_once),
+#endif
 	{}
 };
 

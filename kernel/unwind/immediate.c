@@ -24,7 +24,6 @@
 #define WARM_UP_IDLE		8
 #define WARM_UP_IDLE_MAX	16
 
-/* A walk that has looked up callers may have remembered their rules. */
 static void warm_up_done(struct unwind_work *work, struct unwind_stacktrace *trace, u64 cookie)
 {
 	struct unwind_tables *tables = READ_ONCE(current->mm->unwind_tables);
@@ -34,7 +33,7 @@ static void warm_up_done(struct unwind_work *work, struct unwind_stacktrace *tra
 		return;
 	/* Threads may do this at the same time: then one more or less does not matter. */
 	idle = READ_ONCE(tables->idle);
-	if (trace->caller_lookups)
+	if (trace->learned)
 		WRITE_ONCE(tables->idle, 0);
 	else if (idle < WARM_UP_IDLE_MAX)
 		WRITE_ONCE(tables->idle, idle + 1);
@@ -45,16 +44,20 @@ static struct unwind_work warm_up_work;
 /* Ask for a deferred walk, unless the process has just had one. */
 static void warm_up(struct unwind_tables *tables)
 {
-	unsigned int idle;
 	u64 cookie;
 
-	if (tables && time_before(jiffies, READ_ONCE(tables->warm_up_after)))
-		return;
-	if (unwind_deferred_request(&warm_up_work, &cookie) < 0 || !tables)
-		return;
-	idle = READ_ONCE(tables->idle);
-	idle -= min(idle, WARM_UP_IDLE);
-	WRITE_ONCE(tables->warm_up_after, jiffies + (WARM_UP_INTERVAL << idle));
+	if (tables) {
+		const unsigned long after = READ_ONCE(tables->warm_up_after);
+		const unsigned int idle = READ_ONCE(tables->idle);
+		const unsigned int shift = idle - min(idle, WARM_UP_IDLE);
+
+		/* Another thread may be faster. */
+		if (time_before(jiffies, after) ||
+		    cmpxchg(&tables->warm_up_after, after,
+			    jiffies + (WARM_UP_INTERVAL << shift)) != after)
+			return;
+	}
+	unwind_deferred_request(&warm_up_work, &cookie);
 }
 
 /*

@@ -13,6 +13,8 @@ struct unwind_user_mapping {
 	unsigned long	start;
 	unsigned long	end;
 	vm_flags_t	flags;
+	/* To be compared only: nothing holds it. */
+	const struct file *file;
 	bool		memory;
 	bool		anonymous;
 };
@@ -24,6 +26,7 @@ static void unwind_user_copy_mapping(const struct vm_area_struct *vma,
 		.start = vma->vm_start,
 		.end = vma->vm_end,
 		.flags = vma->vm_flags,
+		.file = vma->vm_file,
 		.memory = unwind_user_is_memory(vma),
 		.anonymous = vma_is_anonymous(vma),
 	};
@@ -53,7 +56,7 @@ static int unwind_user_peek_mapping(unsigned long addr, struct unwind_user_mappi
  * be looked up. With @grows, there may also be a mapping above that has yet to grow down to the
  * address.
  */
-static int unwind_user_find_mapping(const struct unwind_user_state *state, unsigned long addr,
+static int unwind_user_find_mapping(struct unwind_user_state *state, unsigned long addr,
 				    bool grows, struct unwind_user_mapping *mapping)
 {
 	struct mm_struct *mm = current->mm;
@@ -61,8 +64,12 @@ static int unwind_user_find_mapping(const struct unwind_user_state *state, unsig
 	int found;
 
 	found = unwind_user_peek_mapping(addr, mapping);
-	if (found > 0 || (!found && !grows) || state->tables.immediate)
+	if (found > 0 || (!found && !grows))
 		return found;
+	if (state->tables.immediate) {
+		state->mappings_change |= found < 0;
+		return found;
+	}
 
 	found = unwind_user_lock_mappings();
 	if (found)
@@ -136,21 +143,16 @@ void unwind_user_find_first_stack(struct unwind_user_state *state)
  */
 bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa)
 {
-	struct vm_area_struct *last, *vma;
-	bool extends;
+	struct unwind_user_mapping last, next;
 
-	if (!state->stack_end || state->tables.immediate || unwind_user_lock_mappings())
+	if (!state->stack_end ||
+	    unwind_user_find_mapping(state, state->stack_end - 1, false, &last) <= 0 ||
+	    unwind_user_find_mapping(state, state->stack_end, false, &next) <= 0)
 		return false;
-	last = vma_lookup(current->mm, state->stack_end - 1);
-	vma = vma_lookup(current->mm, state->stack_end);
-	extends = last && vma && vma->vm_file == last->vm_file &&
-		  unwind_user_is_memory(vma) && (vma->vm_flags & VM_READ) &&
-		  cfa <= vma->vm_end;
-	if (extends)
-		state->stack_end = vma->vm_end;
-	mmap_read_unlock(current->mm);
-
-	return extends;
+	if (next.file != last.file || !next.memory || !(next.flags & VM_READ) || cfa > next.end)
+		return false;
+	state->stack_end = next.end;
+	return true;
 }
 
 /*
@@ -163,8 +165,7 @@ bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long
 	const vm_flags_t needed = VM_READ | VM_WRITE;
 	struct unwind_user_mapping stack;
 
-	if (state->tables.immediate ||
-	    unwind_user_find_mapping(state, cfa - state->ws, false, &stack) <= 0 ||
+	if (unwind_user_find_mapping(state, cfa - state->ws, false, &stack) <= 0 ||
 	    !stack.memory || !stack.anonymous || (stack.flags & needed) != needed ||
 	    (stack.flags & VM_UFFD_MISSING))
 		return false;
@@ -206,6 +207,18 @@ bool unwind_user_is_no_text(struct unwind_user_state *state, unsigned long addr)
 		return false;
 	found = unwind_user_find_mapping(state, addr, false, &text);
 	return !found || (found > 0 && !(text.flags & VM_EXEC));
+}
+
+/*
+ * Say whether it is certain that discovery would find no table for an address: there is no code,
+ * or it is that of a JIT compiler or of a probe's trampoline, which is no memory for a walk.
+ */
+bool unwind_user_is_without_table(struct unwind_user_state *state, unsigned long addr)
+{
+	struct unwind_user_mapping text;
+	int found = unwind_user_find_mapping(state, addr, false, &text);
+
+	return !found || (found > 0 && (!(text.flags & VM_EXEC) || !text.memory || text.anonymous));
 }
 
 /* Say whether an address is in text. The state may have the bounds of another text. */

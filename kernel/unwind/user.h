@@ -29,6 +29,7 @@ bool unwind_user_find_other_stack(struct unwind_user_state *state, unsigned long
 bool unwind_user_find_text(struct unwind_user_state *state, unsigned long addr);
 bool unwind_user_is_text(struct unwind_user_state *state, unsigned long addr);
 bool unwind_user_is_no_text(struct unwind_user_state *state, unsigned long addr);
+bool unwind_user_is_without_table(struct unwind_user_state *state, unsigned long addr);
 
 /* frame.c */
 int unwind_user_register(struct unwind_user_state *state, unsigned int reg,

@@ -80,7 +80,7 @@ static noinline void make_cache(struct unwind_tables_walk *walk)
  * whose old rule moves to the second slot. Any other rule goes into the second slot.
  * Other threads may write at the same time: see unwind_tables_cached().
  */
-static void remember(const struct unwind_tables_walk *walk, unsigned long ip, u64 rule)
+static void remember(struct unwind_tables_walk *walk, unsigned long ip, u64 rule)
 {
 	const u64 mark = unwind_tables_mark(walk->generation, ip);
 	struct unwind_tables_slot *slot = unwind_tables_set(walk->cache, mark);
@@ -88,6 +88,7 @@ static void remember(const struct unwind_tables_walk *walk, unsigned long ip, u6
 	if (walk->caller) {
 		WRITE_ONCE(slot[1].check, READ_ONCE(slot[0].check));
 		WRITE_ONCE(slot[1].rule, READ_ONCE(slot[0].rule));
+		walk->learned = true;
 	} else {
 		slot++;
 	}

@@ -178,7 +178,18 @@ static void drain(void)
 		failure("a record that is too long");
 }
 
-/* From now on this thread is sampled: at each getppid(), or by the clock. */
+static bool open_sampler(struct perf_event_attr attr)
+{
+	if (!me->at_once)
+		return !sampler_open_stacks(&me->sampler, attr);
+	/* Also in the middle of what the kernel does. */
+	attr.exclude_kernel = one_in(2);
+	attr.exclude_callchain_kernel = 1;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
+	return !sampler_open_event(&me->sampler, &attr);
+}
+
+/* From now on this thread is sampled: at each getppid(), or by a counter or the clock. */
 static void act_sampler(void)
 {
 	struct perf_event_attr clock = {
@@ -194,20 +205,15 @@ static void act_sampler(void)
 		.exclude_kernel = 1,
 	};
 
-	struct perf_event_attr attr = one_in(4) ? clock : call;
+	/* Most machines have it, and its events are NMIs. */
+	struct perf_event_attr cycles = clock;
 
+	cycles.type = PERF_TYPE_HARDWARE;
+	cycles.config = PERF_COUNT_HW_CPU_CYCLES;
 	if (me->sampled)
 		sampler_close(&me->sampler);
 	me->at_once = one_in(2);
-	if (me->at_once) {
-		/* Of an interrupt in the middle of what the kernel does, too. */
-		attr.exclude_kernel = one_in(2);
-		attr.exclude_callchain_kernel = 1;
-		attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
-		me->sampled = !sampler_open_event(&me->sampler, &attr);
-	} else {
-		me->sampled = !sampler_open_stacks(&me->sampler, attr);
-	}
+	me->sampled = one_in(4) ? open_sampler(cycles) || open_sampler(clock) : open_sampler(call);
 }
 
 /* Sample a stack that starts in a page of text. */
