@@ -595,7 +595,6 @@ part_long() {
 	long "each byte damaged" long_damage
 	long "stock programs" stock workbench/stock workbench/walks
 	long "stacks taken at once" at_once workbench/stock workbench/walks workbench/once
-	long "stacks taken at once" at_once workbench/stock workbench/walks workbench/once
 	arm64 "arm64" arm64_short
 	arm64 "arm64, all programs" arm64_long
 	arm64 "arm64, larger pages" arm64_pages

@@ -13,7 +13,7 @@
 
 #define DEPTH		100
 
-/* By the stack pointer, and through a frame pointer that a callee saved. */
+/* Functions whose CFA is relative to the stack pointer; the frame pointer is of no use. */
 static const struct scenario by_sp = {
 	chain_sp, 0, { leaf_bad_fp_ip, sp_inner_return, sp_middle_return, chain_sp_return }
 };
