@@ -529,6 +529,8 @@ arm64_long() {
 		"$WORKBENCH/once/run"
 	UNWIND_ARCH=arm64 check_results once-nmi-arm64 "arm64 NMI" "arm64 guest: stacks taken at once in NMIs" \
 		"$WORKBENCH/once/run" --nmi python3 perl
+	check_results once-places "arm64 places" "arm64 guest: stacks taken at once at each place of the kernel" \
+		"$WORKBENCH/once/places"
 	check "arm64 guest: stacks equal the shadow stack" "$WORKBENCH/arm64/gcs"
 	check "arm64 guest: tags, and a program of 32 bits" "$WORKBENCH/arm64/abi"
 	check "arm64 guest: samples in NMIs, and other processors" "$WORKBENCH/arm64/variants" nmi a57 qarma5
