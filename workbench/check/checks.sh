@@ -585,6 +585,9 @@ part_mutant() {
 }
 
 mutant_host() { # [VARIABLE=VALUE]
+	# What is left of a build that was killed would be taken for good.
+	local -x CARGO_INCREMENTAL=0
+
 	check "parser builds" in_crates test --no-run --package unwind-parser &&
 		check "parser: tests" up_to_a_failure env PROPTEST_RNG_SEED=1 "$@" \
 			timeout 1800 "$WORKBENCH/cargo" test --package unwind-parser
