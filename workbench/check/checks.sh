@@ -32,6 +32,7 @@ host_sources() {
 		count tap host "tree" "$logs/check-tools-for-the-series.log"
 	check "judge and boot" enter "$WORKBENCH/check/selftest"
 	count tap host "judge and boot" "$logs/check-judge-and-boot.log"
+	check "mutants fit the sources" "$WORKBENCH/mutate/run" --check
 	check "tools for limits" enter "$WORKBENCH/measure/selftest" &&
 		count tap host "limits" "$logs/check-tools-for-limits.log"
 	check "every file has a licence" every_file_has_a_licence
@@ -561,6 +562,49 @@ arm64_profile() {
 	graph_and_output aarch64
 }
 
+# --- With a defect ---
+
+# The tests that workbench/mutate/run asks for, on a copy with a mutant or without one. A check whose
+# name ends with `build' or `builds' shows whether the mutant compiles.
+part_mutant() {
+	brief=yes
+	case $MUTANT_TESTS in
+	host) mutant_host PROPTEST_CASES=16 ;;
+	host-full) mutant_host ;;
+	quick) mutant_guest && check "guest: KUnit and the fast kselftests" quick_selftests; count_guest series ;;
+	full) mutant_guest && check "guest: KUnit and kselftests" selftests series 2400; count_guest series ;;
+	once) at_once python3 ;;
+	ftrace) ftrace_stacks ;;
+	bpf) check "kernel with BPF builds" "$WORKBENCH/vm/kernel" bpf &&
+		check_results bpf bpf "guest: stacks in BPF programs" "$WORKBENCH/bpf/run" python3 ;;
+	arm64) mutant_arm64 && arm64_selftests ;;
+	arm64-stock) mutant_arm64 && arm64_stock python3 sort ;;
+	arm64-abi) mutant_arm64 && check "arm64 guest: tags, and a program of 32 bits" "$WORKBENCH/arm64/abi" ;;
+	arm64-nmi) mutant_arm64 && UNWIND_ARCH=arm64 check_results once-nmi-arm64 "arm64 NMI" \
+		"arm64 guest: stacks taken at once in NMIs" "$WORKBENCH/once/run" --nmi python3 ;;
+	*) die "mutant: there are no tests $MUTANT_TESTS" ;;
+	esac
+}
+
+mutant_host() { # [VARIABLE=VALUE]
+	# What is left of a build that was killed would be taken for good.
+	local -x CARGO_INCREMENTAL=0
+
+	check "parser builds" in_crates test --no-run --package unwind-parser &&
+		check "parser: tests" up_to_a_failure env PROPTEST_RNG_SEED=1 "$@" \
+			timeout 1800 "$WORKBENCH/cargo" test --package unwind-parser
+}
+
+# Run a command of cargo until a test has failed.
+up_to_a_failure() { "$@" | awk '{ print } / \.\.\. FAILED$/ { failed = 1; exit } END { exit failed }'; }
+
+mutant_guest() {
+	check "kernel builds" "$WORKBENCH/vm/kernel" series &&
+		check "kselftests build" inside install_selftests changed
+}
+
+mutant_arm64() { check "arm64: kernel builds" "$WORKBENCH/vm/kernel" arm64; }
+
 # --- Long checks ---
 
 # Each part is remembered, so a run that is stopped, or in which a part fails, goes on there when
@@ -593,6 +637,8 @@ part_long() {
 		check "every topic's files build for i386 and arm64" inside every_topic_builds_elsewhere workbench/series workbench/tree
 	# Which kernel is the newest changes, too.
 	long "a newer kernel, week $(date +%G-%V)${BASE:+: $BASE}" part_base workbench/series workbench/tree
+	long "mutants" check_results mutants mutants "tests notice mutants" "$WORKBENCH/mutate/run" --random 5 \
+		workbench
 	long "costs, also of the base" long_costs workbench/measure results/bench.json
 	long "each byte damaged" long_damage
 	long "stock programs" stock workbench/stock workbench/walks

@@ -10,8 +10,8 @@ use super::super::cases;
 use super::ENOUGH;
 use crate::check;
 use crate::memory::Memory;
-use crate::parse::eh_frame::Records;
-use crate::parse::{Amd64, Error, Register, Rule, Value};
+use crate::parse::eh_frame::{Reason, Records};
+use crate::parse::{self, Amd64, Error, Malformed, Register, Rule, Value};
 
 /// The address of the table, whose index comes first.
 const BASE: u64 = 0x10_0000;
@@ -127,6 +127,21 @@ fn many_empty_functions() {
     }
     let (found, spent) = found(&with(1000), TEXT + 8, STACK);
     assert_eq!((found, spent), (Err(Error::Budget), STACK));
+}
+
+/// The index leads to a record of another function: one that starts below, or above.
+#[test]
+fn another_start() {
+    for distance in [1, u32::MAX] {
+        let mut bytes = table(&[(8, 16)], false);
+        // Where the only record has its start.
+        let at = bytes.len() - 16;
+        let start = u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let wrong = Malformed { reason: parse::Reason::EhFrame(Reason::Start), offset: at as u32 };
+
+        bytes[at..at + 4].copy_from_slice(&start.wrapping_add(distance).to_le_bytes());
+        assert_eq!(found(&bytes, TEXT + 12, ENOUGH).0, Err(Error::Malformed(wrong)));
+    }
 }
 
 #[test]

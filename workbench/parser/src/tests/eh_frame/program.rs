@@ -111,10 +111,14 @@ fn instruction() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A table of one function with this program, and the place of its `.eh_frame`.
+/// A table of one function with this program, and the place of its `.eh_frame`. The CIE, too, says
+/// where the frame pointer is, for what restores it.
 fn table<A: Arch>(program: &[u8]) -> (Vec<u8>, usize) {
-    let (factor, initial): (u8, &[u8]) =
-        if A::FIXED_RA == 0 { (4, &[0x0c, 31, 0]) } else { (1, &[0x0c, 7, 8, 0x90, 1]) };
+    let (factor, initial): (u8, &[u8]) = if A::FIXED_RA == 0 {
+        (4, &[0x0c, 31, 0, 0x9d, 2])
+    } else {
+        (1, &[0x0c, 7, 8, 0x90, 1, 0x86, 2])
+    };
     let mut bytes = vec![1, 0x1b, 3, 0x3b, 0, 0, 0, 0, 1, 0, 0, 0];
     let mut cie = vec![0, 0, 0, 0, 1, b'z', b'R', 0, factor, 0x78, A::RA as u8, 1, 0x1b];
 
