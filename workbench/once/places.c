@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A program for samples at each place of the kernel's code that changes what a walk reads: system
- * calls, signals, context switches, fork(), registrations, unmapping, and execve() of itself.
+ * calls, signals, context switches, fork(), libraries that come and go, and execve() of itself.
  *
  *   places-a|places-b TIMES
  *
@@ -31,7 +31,6 @@ static void handler(int signal)
 	syscall(SYS_getppid);
 }
 
-/* What all rounds do. The call is not the last thing, so that the frame stays. */
 static __attribute__((noinline)) int step(int round)
 {
 	void *library;
@@ -55,6 +54,7 @@ static __attribute__((noinline)) int step(int round)
 	return errno == ENOSYS;
 }
 
+/* No call is the last thing that a function does, so that its frame stays. */
 #define WAY(who)							\
 static __attribute__((noinline)) int who##_third(int round)		\
 {									\
