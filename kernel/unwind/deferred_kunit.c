@@ -197,20 +197,33 @@ static int request_twice(struct requester *user)
 	return 0;
 }
 
+static struct second *make_both(struct kunit *test, int (*act)(struct requester *user))
+{
+	struct second *both = kunit_kzalloc(test, sizeof(*both), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, both);
+	init_user(test, &both->user, act);
+	both->other.ip = both->user.ip;
+	KUNIT_ASSERT_EQ(test, unwind_deferred_init(&both->other.work, callback), 0);
+	return both;
+}
+
+static void run_both(struct kunit *test, struct second *both)
+{
+	run(test, &both->user);
+	unwind_deferred_cancel(&both->user.work);
+	unwind_deferred_cancel(&both->other.work);
+}
+
 /* Each work is called once for an entry, with the same stack; a request tells if it was. */
 static void two_works(struct kunit *test)
 {
 	static const int expected[] = {
 		0, 0, UNWIND_DEFERRED_PENDING, UNWIND_DEFERRED_DONE, UNWIND_DEFERRED_DONE, 0,
 	};
-	struct second *both = kunit_kzalloc(test, sizeof(*both), GFP_KERNEL);
+	struct second *both = make_both(test, request_twice);
 
-	KUNIT_ASSERT_NOT_NULL(test, both);
-	init_user(test, &both->user, request_twice);
-	KUNIT_ASSERT_EQ(test, unwind_deferred_init(&both->other.work, callback), 0);
-	run(test, &both->user);
-	unwind_deferred_cancel(&both->user.work);
-	unwind_deferred_cancel(&both->other.work);
+	run_both(test, both);
 
 	KUNIT_EXPECT_MEMEQ(test, both->asked, expected, sizeof(expected));
 	KUNIT_EXPECT_EQ(test, both->user.calls, 1);
@@ -225,6 +238,28 @@ static void two_works(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, both->other.called_cookie, both->other.cookie);
 }
 
+static int request_behind_callback(struct requester *user)
+{
+	struct second *both = container_of(user, struct second, user);
+
+	request(user);
+	task_work_run();
+	request(&both->other);
+	unwind_deferred_flush();
+	return 0;
+}
+
+/* A work that is requested after the other's callback gets the same stack, and only that work. */
+static void second_work_after_callback(struct kunit *test)
+{
+	struct second *both = make_both(test, request_behind_callback);
+
+	run_both(test, both);
+	expect_stack(test, &both->user);
+	expect_stack(test, &both->other);
+	KUNIT_EXPECT_EQ(test, both->other.cookie, both->user.cookie);
+}
+
 static int request_and_cancel(struct requester *user)
 {
 	struct second *both = container_of(user, struct second, user);
@@ -233,23 +268,54 @@ static int request_and_cancel(struct requester *user)
 	request(&both->other);
 	unwind_deferred_cancel(&both->other.work);
 	unwind_deferred_flush();
-	return 0;
+	return unwind_deferred_init(&both->other.work, callback);
 }
 
 /* A cancelled work is not called, and takes nothing from the other one. */
 static void cancelled_while_pending(struct kunit *test)
 {
-	struct second *both = kunit_kzalloc(test, sizeof(*both), GFP_KERNEL);
+	struct second *both = make_both(test, request_and_cancel);
 
-	KUNIT_ASSERT_NOT_NULL(test, both);
-	init_user(test, &both->user, request_and_cancel);
-	KUNIT_ASSERT_EQ(test, unwind_deferred_init(&both->other.work, callback), 0);
-	run(test, &both->user);
-	unwind_deferred_cancel(&both->user.work);
-
+	run_both(test, both);
 	expect_stack(test, &both->user);
 	KUNIT_EXPECT_EQ(test, both->other.ret, 0);
 	KUNIT_EXPECT_EQ(test, both->other.calls, 0);
+}
+
+/* Give the bit of a work to a new one, before and after the callbacks of an entry. */
+static int request_on_the_same_bit(struct requester *user)
+{
+	struct second *both = container_of(user, struct second, user);
+	const int bit = both->other.work.bit;
+
+	request(user);
+	for (int i = 0; i < 2; i++) {
+		request(&both->other);
+		both->asked[2 * i] = both->other.ret;
+		if (i)
+			task_work_run();
+		unwind_deferred_cancel(&both->other.work);
+		both->asked[2 * i + 1] = unwind_deferred_init(&both->other.work, callback);
+		both->taken += both->other.work.bit == bit;
+	}
+	request(&both->other);
+	both->asked[4] = both->other.ret;
+	unwind_deferred_flush();
+	return 0;
+}
+
+/* What a cancelled work has asked for does not keep the next work on its bit from asking. */
+static void bit_of_a_cancelled_work(struct kunit *test)
+{
+	static const int expected[6] = {};
+	struct second *both = make_both(test, request_on_the_same_bit);
+
+	run_both(test, both);
+	expect_stack(test, &both->user);
+	KUNIT_EXPECT_EQ(test, both->taken, 2);
+	KUNIT_EXPECT_MEMEQ(test, both->asked, expected, sizeof(expected));
+	KUNIT_EXPECT_EQ(test, both->other.calls, 2);
+	KUNIT_EXPECT_EQ(test, both->other.called_cookie, both->user.cookie);
 }
 
 static int take_in_exec(struct requester *user)
@@ -477,7 +543,9 @@ static void at_once(struct kunit *test)
 static struct kunit_case tests[] = {
 	KUNIT_CASE(user_task),
 	KUNIT_CASE(two_works),
+	KUNIT_CASE(second_work_after_callback),
 	KUNIT_CASE(cancelled_while_pending),
+	KUNIT_CASE(bit_of_a_cancelled_work),
 	KUNIT_CASE(not_in_exec),
 	KUNIT_CASE(worker_of_a_task),
 	KUNIT_CASE(thread_of_the_kernel),

@@ -207,6 +207,14 @@ impl Registry {
         *self.change().counts
     }
 
+    /// Calls `act` while the lock is held.
+    #[cfg(CONFIG_UNWIND_USER_TABLES_KUNIT_TEST)]
+    pub(crate) fn locked<T>(&self, act: impl FnOnce() -> T) -> T {
+        let _change = self.change();
+
+        act()
+    }
+
     /// Takes the lock.
     fn change(&self) -> Changing<'_> {
         Changing {

@@ -6,6 +6,8 @@ use kernel::prelude::*;
 
 #[kunit_tests(unwind_tables)]
 mod tests {
+    use kernel::bindings;
+
     use super::*;
     use crate::{
         parse::{
@@ -350,6 +352,31 @@ mod tests {
         assert!(removed != overlapped);
         registry.unmap(0x40_0000, 0x40_0001);
         assert!(registry.generation() != removed);
+        Ok(())
+    }
+
+    /// A walk that must not wait does not wait for the lock.
+    #[test]
+    fn at_once_without_the_lock() -> Result {
+        let registry = three_texts()?;
+        let (pc, new) = (0x41_0000, text(0x80_0000, 0x81_0000)?);
+        let set_at_once = |at_once| {
+            // SAFETY: The current task stays, and only it uses this field.
+            unsafe { (*bindings::get_current()).unwind_info.at_once = at_once };
+        };
+        let change = || {
+            (
+                set_bad(&registry, pc),
+                registry.insert_found(new, MOST).map(|text| text.start),
+            )
+        };
+
+        set_at_once(true);
+        let locked = registry.locked(change);
+        let free = change();
+        set_at_once(false);
+        assert_eq!(locked, (Err(EAGAIN), Err(EAGAIN)));
+        assert_eq!(free, (Ok(true), Ok(new.start)));
         Ok(())
     }
 
