@@ -3,25 +3,13 @@
  * Code, programs and system calls of 32 bits and of x32: of their stacks, only frame pointers
  * are known, and they have no tables.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
 #include <asm/unistd.h>
-#include <errno.h>
-#include <limits.h>
-#include <linux/limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "synth_fixture.h"
 #include "compat_calls.h"
 #include "compat.h"
-#include "tables.h"
-#include "sampler.h"
 
 /* --- System calls of other word sizes --- */
 
@@ -74,8 +62,7 @@ TEST_F(synth, unsupported)
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS,
 		.sample_period = 1, .exclude_kernel = 1, .disabled = 1,
 	};
-	unsigned char *low = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	unsigned char *low = mmap(NULL, 4 * PAGE, RW | PROT_EXEC, ANON | MAP_32BIT, -1, 0);
 	unsigned long *stack = (unsigned long *)(low + 2 * PAGE - 64);
 	unsigned int at;
 

@@ -4,22 +4,9 @@
  * texts without a table: objects that have none or that lie, and files that change or
  * never come while the kernel reads them.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/falloc.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "uffd.h"
 #include "object.h"
@@ -31,14 +18,10 @@ FIXTURE(discover) {
 
 FIXTURE_SETUP(discover)
 {
-	int error;
-
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	error = sampler_open(&self->sampler);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
+	if (!open_sampler(_metadata, &self->sampler))
+		return;
 	self->object = object_good();
 }
 
@@ -49,7 +32,6 @@ FIXTURE_TEARDOWN(discover)
 #define EXPECT_WALK(expected, text) \
 	EXPECT_EQ(expected, call_leaf(&self->sampler, text))
 
-/* Find the state of the text at an address in /proc. It is empty if no line is about it. */
 static const char *state_at(const void *address)
 {
 	static struct line lines[5000];
@@ -123,19 +105,26 @@ static const struct eh_frame {
 		  (int)offsetof(struct eh_frame, index),
 };
 
+/* Let an object have an .eh_frame: in the table's segment, its index @moved on from the start. */
+static void eh_frame_header(struct object *object, size_t moved)
+{
+	struct elf64_phdr *phdr = &object->phdrs[GNU_SFRAME];
+
+	phdr->p_type = PT_GNU_EH_FRAME;
+	phdr->p_offset += moved;
+	phdr->p_vaddr += moved;
+	phdr->p_filesz = sizeof(eh_frame) - offsetof(struct eh_frame, index);
+	phdr->p_memsz = phdr->p_filesz;
+}
+
 /* The table is all of the mapping that the index is in. */
 TEST_F(discover, an_eh_frame)
 {
 	struct object *object = &self->object;
-	struct elf64_phdr *phdr = &object->phdrs[GNU_SFRAME];
 	struct unwind_table expected;
 	struct listed found;
 
-	phdr->p_type = PT_GNU_EH_FRAME;
-	phdr->p_offset += offsetof(struct eh_frame, index);
-	phdr->p_vaddr += offsetof(struct eh_frame, index);
-	phdr->p_filesz = sizeof(eh_frame) - offsetof(struct eh_frame, index);
-	phdr->p_memsz = phdr->p_filesz;
+	eh_frame_header(object, offsetof(struct eh_frame, index));
 	ASSERT_EQ(0, object_make(object));
 	ASSERT_EQ(sizeof(eh_frame), pwrite(object->fd, &eh_frame, sizeof(eh_frame),
 					   OBJECT_TABLE * PAGE));
@@ -149,7 +138,8 @@ TEST_F(discover, an_eh_frame)
 	EXPECT_EQ(TABLE_BY_DISCOVERY, found.origin);
 	EXPECT_EQ((unsigned long)object->base + OBJECT_TABLE * PAGE, found.table.table_start);
 	EXPECT_EQ((unsigned long)object->base + OBJECT_SIZE, found.table.table_end);
-	EXPECT_EQ((unsigned long)object->base + phdr->p_vaddr, found.table.header);
+	EXPECT_EQ((unsigned long)object->base + object->phdrs[GNU_SFRAME].p_vaddr,
+		  found.table.header);
 	/* In the text, but not in the table. */
 	EXPECT_WALK(LEAF_LOST, object_text(object) + PAGE);
 }
@@ -164,13 +154,11 @@ TEST_F(discover, an_eh_frame_in_two_mappings)
 
 	moved.fde_start += below;
 	moved.start += below;
-	object->phdrs[GNU_SFRAME].p_type = PT_GNU_EH_FRAME;
-	object->phdrs[GNU_SFRAME].p_filesz = sizeof(moved) - below;
-	object->phdrs[GNU_SFRAME].p_memsz = sizeof(moved) - below;
+	eh_frame_header(object, 0);
 	ASSERT_EQ(0, object_write(object));
 	ASSERT_EQ(sizeof(moved), pwrite(object->fd, &moved, sizeof(moved),
 					OBJECT_TABLE * PAGE - below));
-	object->base = mmap(NULL, OBJECT_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, object->fd, 0);
+	object->base = mmap(NULL, OBJECT_SIZE, RX, MAP_PRIVATE, object->fd, 0);
 	ASSERT_NE(MAP_FAILED, object->base);
 	ASSERT_EQ(0, madvise(object->base + OBJECT_TABLE * PAGE, PAGE, MADV_DONTDUMP));
 
@@ -196,11 +184,7 @@ TEST_F(discover, an_eh_frame_in_two_segments)
 	moved.fde_start += moved_by;
 	moved.eh_frame -= moved_by;
 	moved.fde_at -= moved_by;
-	object->phdrs[GNU_SFRAME].p_type = PT_GNU_EH_FRAME;
-	object->phdrs[GNU_SFRAME].p_offset += index;
-	object->phdrs[GNU_SFRAME].p_vaddr += index;
-	object->phdrs[GNU_SFRAME].p_filesz = sizeof(moved) - index;
-	object->phdrs[GNU_SFRAME].p_memsz = sizeof(moved) - index;
+	eh_frame_header(object, index);
 	ASSERT_EQ(0, object_make(object));
 	ASSERT_EQ(index, pwrite(object->fd, &moved, index, at));
 	ASSERT_EQ(sizeof(moved) - index, pwrite(object->fd, (char *)&moved + index,
@@ -223,15 +207,10 @@ TEST_F(discover, an_eh_frame_in_two_segments)
 /* An index that has no entries, as if there were none. */
 TEST_F(discover, an_index_without_entries)
 {
-	const int index = offsetof(struct eh_frame, index);
 	struct object *object = &self->object;
 	struct eh_frame empty = eh_frame;
 
-	object->phdrs[GNU_SFRAME].p_type = PT_GNU_EH_FRAME;
-	object->phdrs[GNU_SFRAME].p_offset += index;
-	object->phdrs[GNU_SFRAME].p_vaddr += index;
-	object->phdrs[GNU_SFRAME].p_filesz = sizeof(empty) - index;
-	object->phdrs[GNU_SFRAME].p_memsz = sizeof(empty) - index;
+	eh_frame_header(object, offsetof(struct eh_frame, index));
 	ASSERT_EQ(0, object_make(object));
 	/* No entries are said to be there, or the number of them is 0. */
 	for (int i = 0; i < 2; i++) {
@@ -254,7 +233,7 @@ TEST_F(discover, far_apart)
 
 	ASSERT_EQ(0, object_make(low));
 	high.base = mmap(low->base + (1UL << 52), OBJECT_SIZE, PROT_NONE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+			 ANON | MAP_FIXED_NOREPLACE, -1, 0);
 	if (high.base == MAP_FAILED)
 		SKIP(return, "no page tables of five levels");
 	ASSERT_EQ(low->base + (1UL << 52), high.base);
@@ -288,8 +267,8 @@ TEST_F(discover, mapped_twice)
 	unsigned char *first, *second;
 
 	ASSERT_EQ(0, object_write(&self->object));
-	first = mmap(NULL, OBJECT_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, self->object.fd, 0);
-	second = mmap(NULL, OBJECT_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, self->object.fd, 0);
+	first = mmap(NULL, OBJECT_SIZE, RX, MAP_PRIVATE, self->object.fd, 0);
+	second = mmap(NULL, OBJECT_SIZE, RX, MAP_PRIVATE, self->object.fd, 0);
 	ASSERT_NE(MAP_FAILED, first);
 	ASSERT_NE(MAP_FAILED, second);
 	EXPECT_WALK(LEAF_FOUND, first + OBJECT_TEXT * PAGE);
@@ -306,7 +285,7 @@ TEST_F(discover, text_that_becomes_executable)
 	ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ));
 	EXPECT_WALK(LEAF_LOST, text + PAGE);
 	EXPECT_EQ(1, tables_count());
-	ASSERT_EQ(0, mprotect(text, PAGE, PROT_READ | PROT_EXEC));
+	ASSERT_EQ(0, mprotect(text, PAGE, RX));
 	EXPECT_WALK(LEAF_FOUND, text);
 	EXPECT_EQ(2, tables_count());
 }
@@ -321,7 +300,7 @@ TEST_F(discover, a_registration_counts)
 
 	ASSERT_EQ(0, object_make(&self->object));
 	text = object_text(&self->object);
-	other = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	other = mmap(NULL, PAGE, RW, ANON, -1, 0);
 	ASSERT_NE(MAP_FAILED, other);
 	*other = table_outermost(other, text);
 
@@ -446,16 +425,6 @@ TEST_F(discover, no_table)
 	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 }
 
-TEST_F(discover, no_header)
-{
-	struct object *object = &self->object;
-
-	ASSERT_EQ(0, object_make(object));
-	ASSERT_EQ(0, munmap(object->base, PAGE));
-	EXPECT_WALK(LEAF_LOST, object_text(object));
-	EXPECT_STREQ("absent:no-header", state_at(object_text(object)));
-}
-
 /*
  * Tools that add program headers to a finished file put all of them behind its end, into
  * a segment of their own. Here the file also has got another text: the second page.
@@ -482,7 +451,7 @@ static int make_rewritten(struct object *object, int mapped)
 		     (char *)((OBJECT_TEXT + 1) * PAGE));
 	memcpy(bytes + 8, phdrs, sizeof(object->phdrs));
 
-	area = mmap(NULL, 32 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	area = mmap(NULL, 32 * PAGE, PROT_NONE, ANON, -1, 0);
 	if (area == MAP_FAILED)
 		return -errno;
 	object->base = area + PAGE;
@@ -552,7 +521,7 @@ TEST_F(discover, table_outside_of_segments)
 static int make_spread(struct object *object, unsigned long mappings)
 {
 	unsigned char *area = mmap(NULL, (OBJECT_TABLE + mappings + 2) * PAGE, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+				   ANON, -1, 0);
 	unsigned char *table;
 
 	if (area == MAP_FAILED)
@@ -619,78 +588,6 @@ TEST_F(discover, unreadable_header)
 	EXPECT_STREQ("", state_at(text));
 	ASSERT_EQ(0, mprotect(self->object.base, PAGE, PROT_READ));
 	EXPECT_WALK(LEAF_FOUND, text);
-}
-
-/* --- Objects that change while the kernel reads them --- */
-
-static bool stop;
-
-/* Rewrite the headers and the table, map and unmap, until told to end. */
-static void *disturb(void *arg)
-{
-	struct object *object = arg, good = *object;
-	unsigned int seed = 1;
-
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		unsigned char *bytes = (unsigned char *)&object->ehdr;
-		size_t at = rand_r(&seed) % (offsetof(struct object, fd));
-
-		bytes[at] = rand_r(&seed);
-		if (pwrite(object->fd, &object->ehdr, sizeof(object->ehdr), 0) < 0 ||
-		    pwrite(object->fd, object->phdrs, sizeof(object->phdrs),
-			   sizeof(object->ehdr)) < 0 ||
-		    pwrite(object->fd, &object->table, sizeof(object->table),
-			   OBJECT_TABLE * PAGE) < 0)
-			_exit(1);
-		switch (rand_r(&seed) % 4) {
-		case 0:
-			munmap(object->base, PAGE);
-			break;
-		case 1:
-			munmap(object->base + OBJECT_TABLE * PAGE, PAGE);
-			break;
-		case 2:
-			mmap(object->base, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, object->fd, 0);
-			mmap(object->base + OBJECT_TABLE * PAGE, PAGE, PROT_READ,
-			     MAP_PRIVATE | MAP_FIXED, object->fd, OBJECT_TABLE * PAGE);
-			break;
-		default:
-			*object = good;
-			object_write(object);
-			/* The text's mapping is new as well, in one step. */
-			mmap(object_text(object), 2 * PAGE, PROT_READ | PROT_EXEC,
-			     MAP_PRIVATE | MAP_FIXED, object->fd, OBJECT_TEXT * PAGE);
-		}
-	}
-	return NULL;
-}
-
-/* Whatever is found then, the kernel is well; and afterwards all is as before. */
-TEST_F_TIMEOUT(discover, reads_during_changes, 120)
-{
-	int found = 0, others = 0;
-	time_t until = time(NULL) + 5;
-	struct object disturbed;
-	pthread_t thread;
-
-	ASSERT_EQ(0, object_make(&self->object));
-	disturbed = self->object;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, disturb, &disturbed));
-	while (time(NULL) < until) {
-		if (call_leaf(&self->sampler, object_text(&self->object)) == LEAF_FOUND)
-			found++;
-		else
-			others++;
-	}
-	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	ksft_print_msg("%d found, %d not\n", found, others);
-	EXPECT_LT(0, found);
-	EXPECT_LT(0, others);
-	ASSERT_EQ(0, object_write(&self->object));
-	ASSERT_EQ(0, munmap(self->object.base, OBJECT_SIZE));
-	ASSERT_EQ(0, object_map_parts(&self->object));
-	EXPECT_WALK(LEAF_FOUND, object_text(&self->object));
 }
 
 TEST_HARNESS_MAIN

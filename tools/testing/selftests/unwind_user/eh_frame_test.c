@@ -3,16 +3,8 @@
  * Stacks by .eh_frame: what a table may say, tables of both formats for a text, and
  * tables that mean no good. RACE_SECONDS says how long a table changes.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "tables.h"
 #include "synth.h"
 #include "eh_frame.h"
 #include "synth_fixture.h"
@@ -26,12 +18,9 @@
 TEST_F(synth, without_a_rule)
 {
 	WORD(0x00) = RETURN(1);
-	EXPECT_NO_CALLERS();
-	EXPECT_END(NO_INFO);
-	EH_CFI(NOP);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	EXPECT_CALLERS(RETURN(1));
-	EXPECT_END(COMPLETE);
+	EXPECT_ENDS(NO_INFO);
+	EH_RULES(CFI(NOP), CFI(UNDEFINED, RETURN_ADDRESS));
+	EXPECT_ENDS(COMPLETE, RETURN(1));
 	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 }
 
@@ -39,81 +28,50 @@ TEST_F(synth, without_a_rule)
 TEST_F(synth, a_frame_pointer_that_is_lost)
 {
 	/* In r12, which only the topmost frame is known to have; or nowhere. */
-	EH_CFI(NOP);
-	EH_CFI(IN_REGISTER, FP, S1);
-	EH_CFI(UNDEFINED, FP, DEF_CFA_OFFSET, 16);
-	EH_CFI(DEF_CFA_OFFSET, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(NOP), CFI(IN_REGISTER, FP, S1), CFI(UNDEFINED, FP, DEF_CFA_OFFSET, 16),
+		 CFI(DEF_CFA_OFFSET, 16), CFI(UNDEFINED, RETURN_ADDRESS));
 	REGS.fp = AT(0x80);
 	REGS.s1 = AT(0x80);
-	WORD(0x00) = RETURN(1);
-	WORD(0x08) = RETURN(2);
-	WORD(0x18) = RETURN(3);
-	WORD(0x28) = RETURN(4);
-	WORD(0x88) = RETURN(4);
-	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3), RETURN(4));
-	EXPECT_END(COMPLETE);
-	EXPECT_FALSE(self->synth.chain.guessed);
+	WORDS({ 0x00, RETURN(1) }, { 0x08, RETURN(2) }, { 0x18, RETURN(3) }, { 0x28, RETURN(4) },
+	      { 0x88, RETURN(4) });
+	EXPECT_STACK(COMPLETE, false, RETURN(1), RETURN(2), RETURN(3), RETURN(4));
 	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 
 	/* A rule needs it, which is not wrong; and so does code without a rule. */
-	EH_NO_RULES();
-	EH_CFI(NOP);
-	EH_CFI(IN_REGISTER, FP, S1);
-	EH_CFI(NOP);
-	EH_CFI(DEF_CFA, FP, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(NOP), CFI(IN_REGISTER, FP, S1), CFI(NOP), CFI(DEF_CFA, FP, 16),
+		 CFI(UNDEFINED, RETURN_ADDRESS));
 	WORD(0x10) = RETURN(3);
-	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
-	EXPECT_END(NO_INFO);
-	EXPECT_FALSE(self->synth.chain.guessed);
+	EXPECT_STACK(NO_INFO, false, RETURN(1), RETURN(2), RETURN(3));
 	WORD(0x10) = RETURN(5);
-	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(5));
-	EXPECT_END(NO_INFO);
+	EXPECT_ENDS(NO_INFO, RETURN(1), RETURN(2), RETURN(5));
 
 	/* A frame in between has saved its own. */
-	EH_NO_RULES();
-	EH_CFI(UNDEFINED, FP);
-	EH_CFI(DEF_CFA_OFFSET, 24, SAVED(FP), 2);
-	EH_CFI(DEF_CFA, FP, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	WORD(0x10) = AT(0x100);
-	WORD(0x18) = RETURN(2);
-	WORD(0x108) = RETURN(3);
-	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
-	EXPECT_END(COMPLETE);
+	EH_RULES(CFI(UNDEFINED, FP), CFI(DEF_CFA_OFFSET, 24, SAVED(FP), 2), CFI(DEF_CFA, FP, 16),
+		 CFI(UNDEFINED, RETURN_ADDRESS));
+	WORDS({ 0x10, AT(0x100) }, { 0x18, RETURN(2) }, { 0x108, RETURN(3) });
+	EXPECT_ENDS(COMPLETE, RETURN(1), RETURN(2), RETURN(3));
 
 	/* The topmost frame has it in a register. */
-	EH_NO_RULES();
-	EH_CFI(IN_REGISTER, FP, S1);
-	EH_CFI(DEF_CFA, FP, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(IN_REGISTER, FP, S1), CFI(DEF_CFA, FP, 16), CFI(UNDEFINED, RETURN_ADDRESS));
 	REGS.fp = 0;
 	WORD(0x88) = RETURN(2);
-	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	EXPECT_END(COMPLETE);
+	EXPECT_ENDS(COMPLETE, RETURN(1), RETURN(2));
 }
 
 /* What is below the stack pointer is still there in a leaf, at the very start, too. */
 TEST_F(synth, red_zone)
 {
-	EH_CFI(SAVED(FP), 3);
-	EH_CFI(DEF_CFA, FP, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(SAVED(FP), 3), CFI(DEF_CFA, FP, 16), CFI(UNDEFINED, RETURN_ADDRESS));
 	REGS.sp = AT(0x10);
-	WORD(0x00) = AT(0x80);
-	WORD(0x10) = RETURN(1);
-	WORD(0x88) = RETURN(2);
+	WORDS({ 0x00, AT(0x80) }, { 0x10, RETURN(1) }, { 0x88, RETURN(2) });
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	/* Nothing is below the mapping. */
 	REGS.sp = AT(0x10 - SYNTH_BELOW);
-	WORD(0x00 - SYNTH_BELOW) = AT(0x80);
-	WORD(0x10 - SYNTH_BELOW) = RETURN(1);
+	WORDS({ 0x00 - SYNTH_BELOW, AT(0x80) }, { 0x10 - SYNTH_BELOW, RETURN(1) });
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	REGS.sp = AT(0x08 - SYNTH_BELOW);
 	WORD(0x08 - SYNTH_BELOW) = RETURN(1);
-	EXPECT_NO_CALLERS();
-	EXPECT_END(BAD_FRAME);
+	EXPECT_ENDS(BAD_FRAME);
 }
 
 TEST_F(synth, other_registers)
@@ -125,9 +83,7 @@ TEST_F(synth, other_registers)
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	REGS.t0 = AT(0x100);
 	REGS.fp = AT(0x1000);
-	WORD(0xf8) = RETURN(1);
-	WORD(0xff8) = AT(0x2000);
-	WORD(0x1ff8) = RETURN(2);
+	WORDS({ 0xf8, RETURN(1) }, { 0xff8, AT(0x2000) }, { 0x1ff8, RETURN(2) });
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 }
 
@@ -137,66 +93,37 @@ TEST_F(synth, other_registers)
  */
 TEST_F(synth, a_register_of_an_outer_frame)
 {
-	EH_CFI(NOP);
-	EH_CFI(DEF_CFA_OFFSET, 24, SAVED(S0), 2);
-	EH_CFI(DEF_CFA_OFFSET, 16);
-	EH_CFI(DEF_CFA, S0, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(NOP), CFI(DEF_CFA_OFFSET, 24, SAVED(S0), 2), CFI(DEF_CFA_OFFSET, 16),
+		 CFI(DEF_CFA, S0, 16), CFI(UNDEFINED, RETURN_ADDRESS));
 	REGS.s0 = AT(0x1000);
-	WORD(0x00) = RETURN(1);
-	WORD(0x10) = AT(0x100);
-	WORD(0x18) = RETURN(2);
-	WORD(0x28) = RETURN(3);
-	WORD(0x108) = RETURN(4);
-	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3), RETURN(4));
-	EXPECT_END(COMPLETE);
-	EXPECT_FALSE(self->synth.chain.guessed);
+	WORDS({ 0x00, RETURN(1) }, { 0x10, AT(0x100) }, { 0x18, RETURN(2) }, { 0x28, RETURN(3) },
+	      { 0x108, RETURN(4) });
+	EXPECT_STACK(COMPLETE, false, RETURN(1), RETURN(2), RETURN(3), RETURN(4));
 	/* Nobody has saved it: it is what the topmost frame has. */
-	WORD(0x00) = RETURN(2);
-	WORD(0x10) = RETURN(3);
-	WORD(0x1008) = RETURN(4);
-	EXPECT_CALLERS(RETURN(2), RETURN(3), RETURN(4));
-	EXPECT_END(COMPLETE);
+	WORDS({ 0x00, RETURN(2) }, { 0x10, RETURN(3) }, { 0x1008, RETURN(4) });
+	EXPECT_ENDS(COMPLETE, RETURN(2), RETURN(3), RETURN(4));
 }
 
 /* Nobody knows it where a frame loses it, or was found by something else than rules. */
 TEST_F(synth, a_register_that_is_lost)
 {
-	EH_CFI(UNDEFINED, S0);
-	EH_CFI(DEF_CFA, S0, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(UNDEFINED, S0), CFI(DEF_CFA, S0, 16), CFI(UNDEFINED, RETURN_ADDRESS));
 	REGS.s0 = AT(0x100);
-	WORD(0x00) = RETURN(1);
-	WORD(0x108) = RETURN(2);
-	EXPECT_CALLERS(RETURN(1));
-	EXPECT_END(NO_INFO);
+	WORDS({ 0x00, RETURN(1) }, { 0x108, RETURN(2) });
+	EXPECT_ENDS(NO_INFO, RETURN(1));
 
 	/* The second function is not in the table. */
-	EH_NO_RULES();
-	EH_CFI(NOP);
-	EH_CFI(NOP);
-	EH_CFI(DEF_CFA, S0, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(NOP), CFI(NOP), CFI(DEF_CFA, S0, 16), CFI(UNDEFINED, RETURN_ADDRESS));
 	eh_header(&self->synth)->index[1].fde = 0;
 	REGS.fp = AT(0x10);
-	WORD(0x00) = RETURN(1);
-	WORD(0x10) = AT(0x80);
-	WORD(0x18) = RETURN(2);
-	WORD(0x108) = RETURN(3);
-	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	EXPECT_END(NO_INFO);
-	EXPECT_TRUE(self->synth.chain.guessed);
+	WORDS({ 0x00, RETURN(1) }, { 0x10, AT(0x80) }, { 0x18, RETURN(2) }, { 0x108, RETURN(3) });
+	EXPECT_STACK(NO_INFO, true, RETURN(1), RETURN(2));
 
 	/* Calls destroy it. */
-	EH_NO_RULES();
-	EH_CFI(NOP);
-	EH_CFI(DEF_CFA, T0, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(NOP), CFI(DEF_CFA, T0, 16), CFI(UNDEFINED, RETURN_ADDRESS));
 	REGS.t0 = AT(0x100);
-	WORD(0x00) = RETURN(1);
-	WORD(0x108) = RETURN(2);
-	EXPECT_CALLERS(RETURN(1));
-	EXPECT_END(NO_INFO);
+	WORDS({ 0x00, RETURN(1) }, { 0x108, RETURN(2) });
+	EXPECT_ENDS(NO_INFO, RETURN(1));
 }
 
 /* A signal's frame has all of them, whatever was before. */
@@ -204,35 +131,26 @@ TEST_F(synth, a_register_below_a_signal)
 {
 	ucontext_t *context;
 
-	EH_CFI(NOP);
-	EH_CFI(DEF_CFA_OFFSET, 24);
-	EH_CFI(DEF_CFA, S0, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(NOP), CFI(DEF_CFA_OFFSET, 24), CFI(DEF_CFA, S0, 16),
+		 CFI(UNDEFINED, RETURN_ADDRESS));
 	memcpy((void *)synth_function(&self->synth, 20), restorer_code, sizeof(restorer_code));
 	WORD(0x00) = synth_function(&self->synth, 20);
 	REGS.s0 = AT(0x3000);
 	context = synth_signal(&WORD(0x08), RETURN(1), AT(0x1000), 0);
 	UC_S0(context) = AT(0x2000);
-	WORD(0x1010) = RETURN(2);
-	WORD(0x2008) = RETURN(3);
-	WORD(0x3008) = RETURN(2);
-	EXPECT_CALLERS(synth_function(&self->synth, 20), RETURN(1), RETURN(2), RETURN(3));
-	EXPECT_END(COMPLETE);
+	WORDS({ 0x1010, RETURN(2) }, { 0x2008, RETURN(3) }, { 0x3008, RETURN(2) });
+	EXPECT_ENDS(COMPLETE, synth_function(&self->synth, 20), RETURN(1), RETURN(2), RETURN(3));
 }
 
 /* It is stored in a frame that has more above that. */
 TEST_F(synth, cfa_far_above)
 {
 	/* breg SP 16, deref, plus_uconst 80; the frame pointer at CFA - 24 */
-	EH_CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 16, 0x06, 0x23, 80, SAVED(FP), 3);
-	EH_CFI(DEF_CFA, FP, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
-	WORD(0x10) = AT(0x200);
-	WORD(0x248) = RETURN(1);
-	WORD(0x238) = AT(0x300);
-	WORD(0x308) = RETURN(2);
-	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	EXPECT_END(COMPLETE);
+	EH_RULES(CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 16, 0x06, 0x23, 80, SAVED(FP), 3),
+		 CFI(DEF_CFA, FP, 16), CFI(UNDEFINED, RETURN_ADDRESS));
+	WORDS({ 0x10, AT(0x200) }, { 0x248, RETURN(1) }, { 0x238, AT(0x300) },
+	      { 0x308, RETURN(2) });
+	EXPECT_ENDS(COMPLETE, RETURN(1), RETURN(2));
 }
 
 /*
@@ -246,36 +164,29 @@ TEST_F(synth, stacks_by_turns)
 
 	ASSERT_NE(NULL, below);
 	ASSERT_LT((unsigned long)below, AT(0));
-	EH_CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 8, 0x06, 0x23, 8);
-	EH_CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 16, 0x06, 0x23, 80);
-	EH_CFI(DEF_CFA, S0, 16);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 8, 0x06, 0x23, 8),
+		 CFI(DEF_CFA_EXPRESSION, 5, BREG(SP), 16, 0x06, 0x23, 80), CFI(DEF_CFA, S0, 16),
+		 CFI(UNDEFINED, RETURN_ADDRESS));
 	WORD(0x08) = (unsigned long)&below[0];
 	below[0] = RETURN(1);
 	below[3] = AT(0x100);
 	WORD(0x148) = RETURN(2);
 	REGS.s0 = (unsigned long)&below[16];
 	below[17] = RETURN(3);
-	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
-	EXPECT_END(COMPLETE);
-	EXPECT_FALSE(self->synth.chain.guessed);
+	EXPECT_STACK(COMPLETE, false, RETURN(1), RETURN(2), RETURN(3));
 
 	/* Below, on the same stack, nobody called. */
-	WORD(0x08) = AT(-0x80);
-	WORD(-0x80) = RETURN(1);
-	EXPECT_NO_CALLERS();
-	EXPECT_END(BAD_FRAME);
+	WORDS({ 0x08, AT(-0x80) }, { -0x80, RETURN(1) });
+	EXPECT_ENDS(BAD_FRAME);
 	/* Nor where there is no code to return to, or no stack. */
 	WORD(0x08) = (unsigned long)&below[0];
 	below[0] = AT(0);
 	EXPECT_NO_CALLERS();
 	below[0] = RETURN(1);
 	ASSERT_EQ(0, mprotect(below, PAGE, PROT_READ));
-	EXPECT_NO_CALLERS();
-	EXPECT_END(BAD_FRAME);
+	EXPECT_ENDS(BAD_FRAME);
 	ASSERT_EQ(0, munmap(below, PAGE));
-	EXPECT_NO_CALLERS();
-	EXPECT_END(BAD_FRAME);
+	EXPECT_ENDS(BAD_FRAME);
 }
 
 /* S without the kernel's frame: the caller's address is exact. */
@@ -285,8 +196,7 @@ TEST_F(synth, signal_without_a_frame)
 	EH_CFI(DEF_CFA_OFFSET, 24);
 	EH_CFI(UNDEFINED, RETURN_ADDRESS);
 	/* One byte before begins another function. */
-	WORD(0x00) = synth_function(&self->synth, 1);
-	WORD(0x18) = RETURN(2);
+	WORDS({ 0x00, synth_function(&self->synth, 1) }, { 0x18, RETURN(2) });
 	EXPECT_CALLERS(synth_function(&self->synth, 1), RETURN(2));
 }
 
@@ -301,21 +211,18 @@ TEST_F(synth, unsupported)
 	WORD(0x08) = RETURN(3);
 	REGS.ip = synth_function(&self->synth, 1);
 	write_code((void *)REGS.ip, synth_code, sizeof(synth_code));
-	EXPECT_NO_CALLERS();
-	EXPECT_END(RULE);
+	EXPECT_ENDS(RULE);
 	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 	/* Others are as good as before. */
 	REGS.ip = synth_function(&self->synth, 2);
 	write_code((void *)REGS.ip, synth_code, sizeof(synth_code));
-	EXPECT_CALLERS(RETURN(3));
-	EXPECT_END(COMPLETE);
+	EXPECT_ENDS(COMPLETE, RETURN(3));
 }
 
 /* A frame pointer may still lead on. */
 TEST_F(synth, unsupported_and_a_frame_pointer)
 {
-	EH_CFI(DEF_CFA_EXPRESSION, 3, BREG(SP), 8, 0x94);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(DEF_CFA_EXPRESSION, 3, BREG(SP), 8, 0x94), CFI(UNDEFINED, RETURN_ADDRESS));
 	REGS.fp = AT(0x100);
 	WORD(0x108) = RETURN(1);
 	EXPECT_CALLERS(RETURN(1));
@@ -363,8 +270,7 @@ TEST_F(synth, sframe_is_asked_first)
 	EXPECT_EQ(0, do_register(&sframe));
 	EXPECT_EQ(0, do_register(&self->synth.ranges));
 	/* The first function by the one, the others by the other. */
-	EXPECT_CALLERS(RETURN(1), RETURN(2));
-	EXPECT_END(COMPLETE);
+	EXPECT_ENDS(COMPLETE, RETURN(1), RETURN(2));
 
 	ASSERT_EQ(2, tables_list(all, ARRAY_SIZE(all)));
 	EXPECT_EQ(UNWIND_TABLE_SFRAME, all[0].table.format);
@@ -384,8 +290,7 @@ TEST_F(synth, sframe_is_asked_first)
 	EXPECT_CALLERS(RETURN(2));
 	ASSERT_EQ(0, do_register(&sframe));
 	ASSERT_EQ(0, do_unregister(&self->synth.ranges));
-	EXPECT_CALLERS(RETURN(1));
-	EXPECT_END(NO_INFO);
+	EXPECT_ENDS(NO_INFO, RETURN(1));
 	EXPECT_EQ(1, tables_count());
 }
 
@@ -395,8 +300,7 @@ TEST_F(synth, malformed_table_disabled_alone)
 
 	((struct hand_table *)sframe.table_start)->version = 2;
 	ASSERT_EQ(0, do_register(&sframe));
-	EXPECT_CALLERS(RETURN(2));
-	EXPECT_END(COMPLETE);
+	EXPECT_ENDS(COMPLETE, RETURN(2));
 	EXPECT_STREQ(VERSION_STATE, state_of(&sframe));
 	EXPECT_STREQ("good", state_of(&self->synth.ranges));
 
@@ -404,8 +308,7 @@ TEST_F(synth, malformed_table_disabled_alone)
 	((struct hand_table *)sframe.table_start)->version = 3;
 	ASSERT_EQ(0, do_register(&sframe));
 	eh_header(&self->synth)->version = 2;
-	EXPECT_CALLERS(RETURN(1));
-	EXPECT_END(MALFORMED);
+	EXPECT_ENDS(MALFORMED, RETURN(1));
 	EXPECT_STREQ("good", state_of(&sframe));
 	EXPECT_STREQ("disabled:version@0x80", state_of(&self->synth.ranges));
 }
@@ -422,9 +325,7 @@ static bool is_again(struct synth *synth, unsigned long caller, unsigned int nr,
 /* A function whose FDE is malformed takes none of the others along. */
 TEST_F(synth, one_bad_function)
 {
-	EH_CFI(RESTORE);
-	EH_CFI(NOP);
-	EH_CFI(UNDEFINED, RETURN_ADDRESS);
+	EH_RULES(CFI(RESTORE), CFI(NOP), CFI(UNDEFINED, RETURN_ADDRESS));
 	WORD(0x00) = RETURN(2);
 	write_code((void *)synth_function(&self->synth, 1), synth_code, sizeof(synth_code));
 	for (int i = 0; i < 3; i++) {
@@ -475,9 +376,7 @@ TEST_F(synth, the_longest_programs)
 	}
 	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 	EXPECT_END(DEPTH);
-	EH_NO_RULES();
-	EH_CFI(NOP);
-	EH_CFI(NOP);
+	EH_RULES(CFI(NOP), CFI(NOP));
 	EXPECT_EQ(NULL, synth_sample(&self->synth));
 	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
 	EXPECT_END(DEPTH);
@@ -491,8 +390,7 @@ TEST_F_TIMEOUT(synth, a_table_that_changes, 600)
 	};
 	unsigned long *stack = (unsigned long *)self->synth.stack;
 
-	EH_CFI(NOP);
-	EH_CFI(NOP);
+	EH_RULES(CFI(NOP), CFI(NOP));
 	for (unsigned int i = 0; i < MAX_CHAIN; i++)
 		stack[i] = RETURN(1);
 	EXPECT_EQ(NULL, changing_sample(&changing));

@@ -3,23 +3,11 @@
  * What exec registers, with programs that are made here. They are stopped
  * before their first instruction, and looked at.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
 #include <asm/unistd.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/elf.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "tables.h"
 
 /* What this program is told to say what it has registered itself, as its status. */
 #define COUNT_OWN	"count-own"
@@ -42,17 +30,17 @@ struct headers {
 	char interpreter[128];
 };
 
-/* Add a program header. */
 static void program_add_header(struct headers *headers, struct elf64_phdr phdr)
 {
 	headers->phdrs[headers->ehdr.e_phnum++] = phdr;
 }
 
-/* Add the header of an SFrame table. @vaddr: its address, from the first segment on. */
-static void program_add_table(struct headers *headers, unsigned long vaddr, unsigned long size)
+/* Add the header of a table. @vaddr: its address, from the first segment on. */
+static void program_add_table(struct headers *headers, int type, unsigned long vaddr,
+			      unsigned long size)
 {
 	program_add_header(headers, (struct elf64_phdr) {
-		.p_type = PT_GNU_SFRAME, .p_flags = PF_R,
+		.p_type = type, .p_flags = PF_R,
 		.p_offset = vaddr - TABLES + (SEGMENTS - 1) * PAGE,
 		.p_vaddr = headers->phdrs[0].p_vaddr + vaddr,
 		.p_filesz = size, .p_memsz = size,
@@ -91,7 +79,6 @@ static struct headers program_make(unsigned int type)
 	return headers;
 }
 
-/* Let a program have an interpreter. */
 static void program_set_interpreter(struct headers *headers, const char *path)
 {
 	snprintf(headers->interpreter, sizeof(headers->interpreter), "%s", path);
@@ -102,7 +89,6 @@ static void program_set_interpreter(struct headers *headers, const char *path)
 	});
 }
 
-/* Write headers and the pages behind them. Returns 0 or a negative errno. */
 static int program_write(const char *path, const void *headers, size_t size)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700), ret = 0;
@@ -140,7 +126,6 @@ static pid_t program_start(const char *path)
 	return WIFEXITED(status) && WEXITSTATUS(status) ? -WEXITSTATUS(status) : -EPROTO;
 }
 
-/* End a child that has been stopped. */
 static void program_end(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -199,21 +184,51 @@ static bool is_segment(const struct line *line, unsigned long base, unsigned lon
 	       !strcmp(line->state, "unchecked") && !strcmp(line->path, path);
 }
 
-TEST_F(exec, program_without_table)
+/* Tables that a program of two texts says that it has, and where exec then finds one, or 0. */
+TEST_F(exec, tables_of_a_program)
 {
-	struct headers headers = program_make(ET_EXEC);
+	static const struct {
+		const char *name;
+		struct {
+			int type;
+			unsigned long at, size;
+		} tables[2];
+		unsigned long found;
+		bool anywhere;
+	} cases[] = {
+		{ "none" },
+		{ "one", { { PT_GNU_SFRAME, TABLES, TABLE_SIZE } }, TABLES },
+		{ "anywhere", { { PT_GNU_SFRAME, TABLES, TABLE_SIZE } }, TABLES, true },
+		{ "the first counts", { { PT_GNU_SFRAME, TABLES + 200, TABLE_SIZE },
+					{ PT_GNU_SFRAME, TABLES, TABLE_SIZE } }, TABLES + 200 },
+		{ "outside", { { PT_GNU_SFRAME, TABLES + PAGE, TABLE_SIZE } } },
+		{ "empty", { { PT_GNU_SFRAME, TABLES, 0 } } },
+		{ "4 GiB", { { PT_GNU_SFRAME, TABLES, 1UL << 32 } } },
+		{ "all memory", { { PT_GNU_SFRAME, -BASE, -1UL } } },
+		{ "in the kernel", { { PT_GNU_SFRAME, 0xffffffff80000000 - BASE, TABLE_SIZE } } },
+		{ "around the end", { { PT_GNU_SFRAME, -8UL - BASE, TABLE_SIZE } } },
+		/* Discovery finds it. */
+		{ "eh_frame alone", { { PT_GNU_EH_FRAME, TABLES, 16 } } },
+	};
+	const struct line *lines = self->lines;
 
-	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
-}
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct headers headers = program_make(cases[i].anywhere ? ET_DYN : ET_EXEC);
+		unsigned long base = BASE, found = cases[i].found;
 
-TEST_F(exec, every_executable_segment)
-{
-	struct headers headers = program_make(ET_EXEC);
-
-	program_add_table(&headers, TABLES, TABLE_SIZE);
-	ASSERT_EQ(2, lines_of(self->lines, self->program, &headers, sizeof(headers)));
-	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES, self->program));
-	EXPECT_TRUE(is_segment(&self->lines[1], BASE, TEXT_2, TABLES, self->program));
+		for (int nth = 0; nth < 2 && cases[i].tables[nth].type; nth++)
+			program_add_table(&headers, cases[i].tables[nth].type,
+					  cases[i].tables[nth].at, cases[i].tables[nth].size);
+		ASSERT_EQ(found ? 2 : 0, lines_of(self->lines, self->program, &headers,
+						  sizeof(headers))) TH_LOG("%s", cases[i].name);
+		if (!found)
+			continue;
+		if (cases[i].anywhere)
+			base = lines[0].table.text_start - TEXT_1;
+		EXPECT_NE(0, base);
+		EXPECT_TRUE(is_segment(&lines[0], base, TEXT_1, found, self->program));
+		EXPECT_TRUE(is_segment(&lines[1], base, TEXT_2, found, self->program));
+	}
 }
 
 /* The index of an .eh_frame may be anywhere in it: the table is all of its segment. */
@@ -222,12 +237,8 @@ TEST_F(exec, tables_of_both_formats)
 	static const unsigned long texts[] = { TEXT_1, TEXT_2 };
 	struct headers headers = program_make(ET_EXEC);
 
-	program_add_table(&headers, TABLES, TABLE_SIZE);
-	program_add_header(&headers, (struct elf64_phdr) {
-		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
-		.p_offset = 3 * PAGE + TABLE_SIZE,
-		.p_vaddr = BASE + TABLES + TABLE_SIZE, .p_filesz = 16, .p_memsz = 16,
-	});
+	program_add_table(&headers, PT_GNU_SFRAME, TABLES, TABLE_SIZE);
+	program_add_table(&headers, PT_GNU_EH_FRAME, TABLES + TABLE_SIZE, 16);
 	ASSERT_EQ(4, lines_of(self->lines, self->program, &headers, sizeof(headers)));
 	for (int i = 0; i < 2; i++) {
 		const struct line *sframe = &self->lines[2 * i], *eh_frame = sframe + 1;
@@ -243,14 +254,12 @@ TEST_F(exec, tables_of_both_formats)
 	}
 }
 
-/* Map a program as exec does. Returns where, or NULL. */
 static unsigned char *map_program(const char *path)
 {
 	static const int rights[SEGMENTS] = {
-		PROT_READ, PROT_READ | PROT_EXEC, PROT_READ | PROT_EXEC, PROT_READ,
+		PROT_READ, RX, RX, PROT_READ,
 	};
-	unsigned char *base = mmap(NULL, SEGMENTS * STRIDE, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *base = mmap(NULL, SEGMENTS * STRIDE, PROT_NONE, ANON, -1, 0);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool mapped = base != MAP_FAILED && fd >= 0;
 
@@ -283,12 +292,10 @@ TEST_F(exec, says_what_discovery_finds)
 	struct sampler sampler;
 	unsigned char *mapped;
 	unsigned long base;
-	int error, fd, n;
+	int fd, n;
 
-	error = sampler_open(&sampler);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
+	if (!open_sampler(_metadata, &sampler))
+		return;
 	/* Neither text nor tables are whole pages. */
 	headers.phdrs[1].p_filesz = PAGE - 100;
 	headers.phdrs[1].p_memsz = PAGE - 100;
@@ -296,12 +303,8 @@ TEST_F(exec, says_what_discovery_finds)
 	headers.phdrs[2].p_vaddr += 200;
 	headers.phdrs[2].p_filesz -= 200;
 	headers.phdrs[2].p_memsz -= 200;
-	program_add_table(&headers, TABLES, TABLE_SIZE);
-	program_add_header(&headers, (struct elf64_phdr) {
-		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
-		.p_offset = 3 * PAGE + TABLE_SIZE,
-		.p_vaddr = TABLES + TABLE_SIZE, .p_filesz = 16, .p_memsz = 16,
-	});
+	program_add_table(&headers, PT_GNU_SFRAME, TABLES, TABLE_SIZE);
+	program_add_table(&headers, PT_GNU_EH_FRAME, TABLES + TABLE_SIZE, 16);
 	n = lines_of(self->lines, self->program, &headers, sizeof(headers));
 	if (n == 2)
 		SKIP(return, "no CONFIG_UNWIND_USER_EH_FRAME");
@@ -330,19 +333,6 @@ TEST_F(exec, says_what_discovery_finds)
 	}
 }
 
-/* Without an SFrame table exec registers nothing: discovery finds the other one. */
-TEST_F(exec, eh_frame_alone)
-{
-	struct headers headers = program_make(ET_EXEC);
-
-	program_add_header(&headers, (struct elf64_phdr) {
-		.p_type = PT_GNU_EH_FRAME, .p_flags = PF_R,
-		.p_offset = 3 * PAGE,
-		.p_vaddr = BASE + TABLES, .p_filesz = 16, .p_memsz = 16,
-	});
-	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
-}
-
 /* --- The limit --- */
 
 /* With another limit, how many tables a program of two segments has when it starts. */
@@ -351,7 +341,7 @@ static int lines_with_limit(FIXTURE_DATA(exec) *self, long limit)
 	struct headers headers = program_make(ET_EXEC);
 	int ret;
 
-	program_add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_table(&headers, PT_GNU_SFRAME, TABLES, TABLE_SIZE);
 	ret = sysctl_set(SYSCTL_MAX, limit) ?:
 	      lines_of(self->lines, self->program, &headers, sizeof(headers));
 	sysctl_restore();
@@ -370,7 +360,6 @@ TEST_F(exec, the_limit)
 
 /* --- What exec does not look at --- */
 
-/* Whether a page of a process is in its page tables, or a negative errno. */
 static int is_present(pid_t pid, unsigned long address)
 {
 	unsigned long long entry;
@@ -392,7 +381,7 @@ TEST_F(exec, table_not_read_at_exec)
 	struct headers headers = program_make(ET_EXEC);
 	pid_t pid;
 
-	program_add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_table(&headers, PT_GNU_SFRAME, TABLES, TABLE_SIZE);
 	ASSERT_EQ(0, program_write(self->program, &headers, sizeof(headers)));
 	pid = program_start(self->program);
 	ASSERT_LT(0, pid);
@@ -404,50 +393,15 @@ TEST_F(exec, table_not_read_at_exec)
 	program_end(pid);
 }
 
-TEST_F(exec, first_table_counts)
-{
-	struct headers headers = program_make(ET_EXEC);
-
-	program_add_table(&headers, TABLES + 200, TABLE_SIZE);
-	program_add_table(&headers, TABLES, TABLE_SIZE);
-	ASSERT_EQ(2, lines_of(self->lines, self->program, &headers, sizeof(headers)));
-	EXPECT_TRUE(is_segment(&self->lines[0], BASE, TEXT_1, TABLES + 200, self->program));
-}
-
-TEST_F(exec, table_outside_of_program)
-{
-	struct headers headers = program_make(ET_EXEC);
-
-	program_add_table(&headers, TABLES + PAGE, TABLE_SIZE);
-	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
-	headers = program_make(ET_EXEC);
-	program_add_table(&headers, TABLES, 0);
-	EXPECT_EQ(0, lines_of(self->lines, self->program, &headers, sizeof(headers)));
-}
-
-TEST_F(exec, position_independent_program)
-{
-	struct headers headers = program_make(ET_DYN);
-	unsigned long base;
-
-	program_add_table(&headers, TABLES, TABLE_SIZE);
-	ASSERT_EQ(2, lines_of(self->lines, self->program, &headers, sizeof(headers)));
-	base = self->lines[0].table.text_start - TEXT_1;
-	EXPECT_NE(0, base);
-	EXPECT_TRUE(is_segment(&self->lines[0], base, TEXT_1, TABLES, self->program));
-	EXPECT_TRUE(is_segment(&self->lines[1], base, TEXT_2, TABLES, self->program));
-}
-
-/* Make both files, each with a table or without, and start the program. */
 static int with_interpreter(struct __test_metadata *_metadata, FIXTURE_DATA(exec) *self,
 			    bool program_has, bool interpreter_has)
 {
 	struct headers headers = program_make(ET_EXEC), interpreter = program_make(ET_DYN);
 
 	if (program_has)
-		program_add_table(&headers, TABLES, TABLE_SIZE);
+		program_add_table(&headers, PT_GNU_SFRAME, TABLES, TABLE_SIZE);
 	if (interpreter_has)
-		program_add_table(&interpreter, TABLES, TABLE_SIZE);
+		program_add_table(&interpreter, PT_GNU_SFRAME, TABLES, TABLE_SIZE);
 	program_set_interpreter(&headers, self->interpreter);
 	EXPECT_EQ(0, program_write(self->interpreter, &interpreter, sizeof(interpreter)));
 	return lines_of(self->lines, self->program, &headers, sizeof(headers));
@@ -484,7 +438,7 @@ TEST_F(exec, program_of_32_bits)
 	struct headers headers = program_make(ET_EXEC);
 	pid_t pid;
 
-	program_add_table(&headers, TABLES, TABLE_SIZE);
+	program_add_table(&headers, PT_GNU_SFRAME, TABLES, TABLE_SIZE);
 	memcpy(narrow.ehdr.e_ident, headers.ehdr.e_ident, EI_NIDENT);
 	narrow.ehdr.e_ident[EI_CLASS] = ELFCLASS32;
 	narrow.ehdr.e_type = ET_EXEC;

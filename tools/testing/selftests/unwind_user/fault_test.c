@@ -3,17 +3,8 @@
  * Each operation with each allocation and each copy failing on its way: what is
  * registered afterwards is what the operation says, entirely.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "tables.h"
 #include "faults.h"
 
 #define ALL	((1U << PART_PAGES) - 1)
@@ -55,7 +46,6 @@ FIXTURE_TEARDOWN(fault)
 		faults_off();
 }
 
-/* Do it with its nth failing; whether there was an nth. */
 static bool failing(FIXTURE_DATA(fault) *self, int n,
 		    long (*operation)(FIXTURE_DATA(fault) *),
 		    long *ret)
@@ -234,8 +224,8 @@ static long unmap_text(FIXTURE_DATA(fault) *self)
 /* The same with other memory in its place. */
 static long replace_text(FIXTURE_DATA(fault) *self)
 {
-	return mmap(self->layout.text + PAGE, PAGE, PROT_READ | PROT_EXEC,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -errno : 0;
+	return mmap(self->layout.text + PAGE, PAGE, RX,
+		    ANON | MAP_FIXED, -1, 0) == MAP_FAILED ? -errno : 0;
 }
 
 static void unmap_failing(struct __test_metadata *_metadata, FIXTURE_DATA(fault) *self,
@@ -367,21 +357,15 @@ static void walk_failing(struct __test_metadata *_metadata, FIXTURE_DATA(fault) 
 
 TEST_F(fault, walk)
 {
-	int error = sampler_open(&sampler);
-
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
+	if (!open_sampler(_metadata, &sampler))
+		return;
 	walk_failing(_metadata, self, LEAF_FOUND, TABLE_GOOD);
 }
 
 TEST_F(fault, walk_by_a_malformed_table)
 {
-	int error = sampler_open(&sampler);
-
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
+	if (!open_sampler(_metadata, &sampler))
+		return;
 	self->layout.table->version = 2;
 	walk_failing(_metadata, self, LEAF_LOST, TABLE_DISABLED);
 }

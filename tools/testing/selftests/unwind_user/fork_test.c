@@ -4,24 +4,11 @@
  * parent's, without those of memory that it does not get. Threads and children that share
  * memory have the same. What registrations cost in memory, also if a child has them, too.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "tables.h"
 
 FIXTURE(family) {
 	struct layout layout, other, third;
@@ -64,44 +51,21 @@ static bool is_changed(FIXTURE_DATA(family) *self)
 	       registered(&self->other.good);
 }
 
-/* A parent and its child change their tables, in this order or the other one. */
+/* A child has what its parent has, and neither sees what the other one changes. */
 TEST_F(family, fork)
 {
-	for (int child_first = 0; child_first < 2; child_first++) {
-		int go[2];
-		pid_t pid;
+	pid_t pid = fork();
 
-		ASSERT_EQ(0, pipe(go));
-		pid = fork();
-		if (!pid) {
-			char byte;
-
-			close(go[1]);
-			if (!child_first)
-				EXPECT_EQ(0, read(go[0], &byte, 1));
-			EXPECT_EQ(TABLE_BY_PRCTL, tables_find(&self->good).origin);
-			EXPECT_TRUE(is_unchanged(self));
-			EXPECT_TRUE(change(self));
-			EXPECT_TRUE(is_changed(self));
-			_exit(0);
-		}
-		close(go[0]);
-		if (child_first)
-			EXPECT_TRUE(ended_well(pid));
+	if (!pid) {
+		EXPECT_EQ(TABLE_BY_PRCTL, tables_find(&self->good).origin);
 		EXPECT_TRUE(is_unchanged(self));
-		if (!child_first)
-			EXPECT_TRUE(change(self));
-		close(go[1]);
-		if (!child_first)
-			EXPECT_TRUE(ended_well(pid));
-		EXPECT_EQ(!child_first, is_changed(self));
-		/* For the second time. */
-		ASSERT_EQ(self->third.text, mmap(self->third.text, PAGE, PROT_READ | PROT_EXEC,
-						 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
-		ASSERT_EQ(0, do_register(&self->good));
-		ASSERT_EQ(0, do_register(&self->third.good));
-		ASSERT_EQ(child_first ? -ENOENT : 0, do_unregister(&self->other.good));
+		EXPECT_TRUE(change(self));
+		_exit(!is_changed(self));
 	}
+	EXPECT_TRUE(ended_well(pid));
+	EXPECT_TRUE(is_unchanged(self));
+	EXPECT_TRUE(change(self));
+	EXPECT_TRUE(is_changed(self));
 }
 
 /*
@@ -149,49 +113,6 @@ TEST_F_TIMEOUT(family, generations, 120)
 	EXPECT_EQ(others, tables_count());
 }
 
-/*
- * Address spaces with trees of many shapes come to their end. How deep a tree
- * is, and how full its nodes are, depends on the number alone.
- */
-
-TEST_F_TIMEOUT(family, registries_of_many_sizes, 600)
-{
-	static struct unwind_table tables[4000];
-	size_t len = ARRAY_SIZE(tables) * 4;
-	unsigned char *text = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-				   -1, 0);
-
-	ASSERT_NE(MAP_FAILED, text);
-	for (unsigned int i = 0; i < ARRAY_SIZE(tables); i++)
-		tables[i] = ranges(text + 4 * i, 2, self->other.table, PAGE);
-	for (int size = 1; size <= (int)ARRAY_SIZE(tables); size += 1 + size / 16) {
-		pid_t pid = fork();
-
-		if (!pid)
-			_exit(tables_call(PR_UNWIND_TABLES_REGISTER, tables, size,
-					  sizeof(*tables)) != size);
-		EXPECT_TRUE(ended_well(pid)) TH_LOG("%d ranges", size);
-	}
-	EXPECT_TRUE(registered(&self->good));
-}
-
-TEST_F(family, vfork)
-{
-	static int result;
-	pid_t pid = vfork();
-
-	if (!pid) {
-		/* In the parent's memory, while that waits. */
-		__atomic_store_n(&result, do_register(&self->second) ?: do_unregister(&self->good),
-				 __ATOMIC_SEQ_CST);
-		_exit(0);
-	}
-	EXPECT_TRUE(ended_well(pid));
-	EXPECT_EQ(0, __atomic_load_n(&result, __ATOMIC_SEQ_CST));
-	EXPECT_TRUE(registered(&self->second));
-	EXPECT_FALSE(registered(&self->good));
-}
-
 struct work {
 	struct unwind_table *add, *take;
 	int result;
@@ -211,37 +132,38 @@ static void *do_work_in_thread(void *argument)
 	return NULL;
 }
 
-TEST_F(family, clone_with_shared_memory)
+/* Whoever shares the memory does something: a child of vfork(), one of clone(), or a thread. */
+TEST_F(family, shared_memory)
 {
-	struct work work = { &self->second, &self->good, -1 };
-	char *stack = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
-	pid_t pid;
+	static char stack[16 * PAGE];
 
-	ASSERT_NE(MAP_FAILED, stack);
-	pid = clone(do_work, stack + 16 * PAGE, CLONE_VM | SIGCHLD, &work);
+	for (int i = 0; i < 3; i++) {
+		static struct work work;
+		pthread_t thread;
+		pid_t pid = 0;
 
-	EXPECT_TRUE(ended_well(pid));
-	EXPECT_EQ(0, work.result);
-	EXPECT_TRUE(registered(&self->second));
-	EXPECT_FALSE(registered(&self->good));
-}
-
-TEST_F(family, threads)
-{
-	struct work work = { &self->second, &self->good, -1 };
-	pthread_t thread;
-
-	ASSERT_EQ(0, pthread_create(&thread, NULL, do_work_in_thread, &work));
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	EXPECT_EQ(0, work.result);
-	EXPECT_TRUE(registered(&self->second));
-	EXPECT_FALSE(registered(&self->good));
+		work = (struct work){ &self->second, &self->good, -1 };
+		if (i == 0) {
+			pid = vfork();
+			if (!pid)
+				_exit(do_work(&work));
+		} else if (i == 1) {
+			pid = clone(do_work, stack + sizeof(stack), CLONE_VM | SIGCHLD, &work);
+		} else {
+			ASSERT_EQ(0, pthread_create(&thread, NULL, do_work_in_thread, &work));
+			ASSERT_EQ(0, pthread_join(thread, NULL));
+		}
+		EXPECT_TRUE(i == 2 || ended_well(pid));
+		EXPECT_EQ(0, __atomic_load_n(&work.result, __ATOMIC_SEQ_CST));
+		EXPECT_TRUE(registered(&self->second));
+		EXPECT_FALSE(registered(&self->good));
+		ASSERT_EQ(0, do_register(&self->good));
+		ASSERT_EQ(0, do_unregister(&self->second));
+	}
 }
 
 /* --- Memory that children do not get --- */
 
-/* Whether a child has a table. */
 static bool reaches_child(const struct unwind_table *table)
 {
 	pid_t pid = fork();
@@ -278,42 +200,6 @@ TEST_F(family, memory_that_is_not_inherited)
 	}
 }
 
-#define MANY_PAGES	200
-
-/* Many tables that overlap, in as many mappings as pages: the child gets all of them. */
-TEST_F_TIMEOUT(family, tables_that_overlap, 300)
-{
-	unsigned char *text = mmap(NULL, 2 * MANY_PAGES * PAGE, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unsigned char *table = text + MANY_PAGES * PAGE;
-	long others = tables_count(), count = 4000 - others, has;
-	int result[2];
-	pid_t pid;
-
-	ASSERT_NE(MAP_FAILED, text);
-	ASSERT_EQ(0, pipe(result));
-	for (int i = 0; i < MANY_PAGES; i++) {
-		int more = i % 2 ? PROT_WRITE : 0;
-
-		ASSERT_EQ(0, mprotect(text + i * PAGE, PAGE, PROT_READ | PROT_EXEC | more));
-		ASSERT_EQ(0, mprotect(table + i * PAGE, PAGE, PROT_READ | more));
-	}
-	for (int i = 0; i < count; i++) {
-		struct unwind_table wanted = ranges(text + 64 * i, 64, table + i,
-						    (MANY_PAGES - 1) * PAGE);
-
-		ASSERT_EQ(0, do_register(&wanted));
-	}
-	pid = fork();
-	if (!pid) {
-		has = tables_count();
-		_exit(write(result[1], &has, sizeof(has)) != sizeof(has));
-	}
-	ASSERT_TRUE(ended_well(pid));
-	ASSERT_EQ(sizeof(has), read(result[0], &has, sizeof(has)));
-	EXPECT_EQ(others + count, has);
-}
-
 /* --- What registrations cost --- */
 
 #define TEXTS	32768
@@ -331,7 +217,6 @@ struct charge {
 	long forked;		/* for a child that has them, too */
 };
 
-/* Register many; returns what this is charged. */
 static long charge_of_many(const struct layout *layout, unsigned char *text, const char *current)
 {
 	static struct unwind_table batch[256];
@@ -359,8 +244,7 @@ static long charge_of_many(const struct layout *layout, unsigned char *text, con
 /* Measure both in a process that is in the cgroup. */
 static struct charge charges_of(const struct layout *layout, const char *current)
 {
-	unsigned char *text = mmap(NULL, 2 * TEXTS, PROT_READ | PROT_EXEC,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *text = mmap(NULL, 2 * TEXTS, RX, ANON, -1, 0);
 	struct charge charge = { -ENOMEM, LONG_MIN };
 	int go[2], count[2];
 	long before, has = 0;
@@ -407,8 +291,7 @@ static struct charge charges_in_cgroup(struct __test_metadata *_metadata,
 				       const struct layout *layout, const char *group)
 {
 	char procs[192], current[192];
-	struct charge *charge = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct charge *charge = mmap(NULL, PAGE, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid;
 
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", group);

@@ -4,23 +4,11 @@
  * in circles, change under it, or never arrive. RACE_SECONDS says how long those
  * tests take that have no end of their own.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/falloc.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "object.h"
-#include "tables.h"
 #include "synth_fixture.h"
 #include "hostile.h"
 #include "uffd.h"
@@ -171,19 +159,17 @@ static void call_texts(struct synth *synth, unsigned char * const texts[], unsig
 	EXPECT_TRUE(self->synth.chain.guessed);					\
 } while (0)
 
-/* Map text between pages that cannot be accessed: a page of a file, or of none. */
 static unsigned char *map_text(int fd, unsigned int page)
 {
 	/* No read of a file waits. */
 	const int flags = MAP_PRIVATE | MAP_FIXED | (fd < 0 ? MAP_ANONYMOUS : MAP_POPULATE);
 	void *at = synth_memory(PAGE);
 
-	if (!at || mmap(at, PAGE, PROT_READ | PROT_EXEC, flags, fd, page * PAGE) == MAP_FAILED)
+	if (!at || mmap(at, PAGE, RX, flags, fd, page * PAGE) == MAP_FAILED)
 		return NULL;
 	return at;
 }
 
-/* How many texts are known to have no table, for a reason. */
 static int known_as(const char *reason)
 {
 	static struct line lines[2 * MOST_ABSENT];
@@ -283,7 +269,7 @@ TEST_F(synth, two_objects_that_cannot_be_read)
 static void *unmap_always(void *stop)
 {
 	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED)) {
-		void *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *at = mmap(NULL, PAGE, PROT_READ, ANON, -1, 0);
 
 		munmap(at, PAGE);
 	}
@@ -316,7 +302,7 @@ static void *unmap_at_headers(void *arg)
 
 	for (int i = 0; i < DISCOVERIES; i++) {
 		struct uffdio_range page = { .len = PAGE };
-		void *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *at = mmap(NULL, PAGE, PROT_READ, ANON, -1, 0);
 		int nth = 0;
 
 		page.start = uffd_wait(uffd, PATIENCE) & -getpagesize();
@@ -362,17 +348,12 @@ TEST_F(synth, frame_pointers_in_circles)
 {
 	/* To itself, and to each other. */
 	REGS.fp = AT(0x100);
-	WORD(0x100) = AT(0x100);
-	WORD(0x108) = RETURN(1);
+	WORDS({ 0x100, AT(0x100) }, { 0x108, RETURN(1) });
 	EXPECT_CALLERS(RETURN(1));
-	WORD(0x100) = AT(0x200);
-	WORD(0x200) = AT(0x100);
-	WORD(0x208) = RETURN(2);
+	WORDS({ 0x100, AT(0x200) }, { 0x200, AT(0x100) }, { 0x208, RETURN(2) });
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 	/* By tables. */
-	RULE(BY_FP(0x10, -0x10));
-	RULE(BY_FP(0x10, -0x10));
-	RULE(BY_FP(0x10, -0x10));
+	RULES(BY_FP(0x10, -0x10), BY_FP(0x10, -0x10), BY_FP(0x10, -0x10));
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 }
 
@@ -399,14 +380,37 @@ TEST_F(synth, handlers_in_circles)
 		for (unsigned int i = 1; i < self->synth.chain.nr; i++)
 			EXPECT_EQ(i % 2 ? RETURN(1) : restorer, self->synth.chain.ips[i]);
 		/* By its code, and no mark. */
-		NO_RULES();
-		RULE(BY_SP(8));
-		RULE(BY_SP(0x100));
+		RULES(BY_SP(8), BY_SP(0x100));
 		memcpy((void *)restorer, restorer_code, sizeof(restorer_code));
 	}
 }
 
 /* --- Tables that change --- */
+
+/* Each byte that is used of a table, damaged: the walk ends, and the next one is right. */
+TEST_F(synth, a_damaged_table)
+{
+	static const unsigned char flips[] = { 0x01, 0x80, 0xff };
+	struct table_header *header = (struct table_header *)self->synth.table;
+	unsigned int index = sizeof(*header) + 2 * sizeof(struct table_entry), others = 0;
+
+	hostile_frames(&self->synth);
+	for (unsigned int at = 0; at < sizeof(*header) + SYNTH_ROWS + header->rows_len; at++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(flips); i++) {
+			self->synth.table[at] ^= flips[i];
+			EXPECT_EQ(NULL, synth_sample(&self->synth));
+			EXPECT_LE(1, self->synth.chain.nr);
+			others += self->synth.chain.nr != MOST_FRAMES;
+			self->synth.table[at] ^= flips[i];
+		}
+		/* What is between the index and the rows is not used. */
+		if (at == index - 1)
+			at = sizeof(*header) + SYNTH_ROWS - 1;
+	}
+	EXPECT_LT(0, others);
+	EXPECT_EQ(NULL, synth_sample(&self->synth));
+	EXPECT_EQ(MOST_FRAMES, self->synth.chain.nr);
+}
 
 TEST_F_TIMEOUT(synth, a_table_that_changes, 600)
 {
@@ -442,7 +446,6 @@ struct late {
 /* A child exits with this where it may not make one. */
 #define NO_USERFAULTFD	4
 
-/* Be sampled, and wait. */
 static void *walk_into(void *data)
 {
 	struct late *late = data;
@@ -523,7 +526,6 @@ static bool can_be_sampled(pid_t pid)
 	return fd >= 0 && !close(fd);
 }
 
-/* Whether a child is gone soon; its status. */
 static bool is_gone(pid_t pid, int *status)
 {
 	for (int tenths = 0; tenths < PATIENCE * 10; tenths++) {
@@ -627,8 +629,7 @@ TEST_F(synth, a_stack_that_is_not_in_memory)
 	ASSERT_EQ(0, uffd_missing(absent.uffd, stack, (PAGES + 1) * PAGE));
 
 	/* Each frame returns to the function that it is of, behind the first one. */
-	RULE(BY_SP(PAGE));
-	RULE(BY_SP(PAGE));
+	RULES(BY_SP(PAGE), BY_SP(PAGE));
 	for (unsigned int at = 0; at < PAGE; at += sizeof(long))
 		*(unsigned long *)&absent.bytes[at] = RETURN(1);
 	REGS.sp = (unsigned long)stack + getpagesize() / 2;

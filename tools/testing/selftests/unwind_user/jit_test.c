@@ -3,23 +3,10 @@
  * Generated code whose tables tools/unwind-jit writes: its stacks are sampled while functions
  * come and go, for RACE_SECONDS, and at each instruction of the documentation's example.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <linux/filter.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/seccomp.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "tables.h"
 #include "example.h"
 
 /* The memory that functions are generated into. */
@@ -34,8 +21,7 @@
 /* Memory that is written and executed at any time. */
 static unsigned char *map_code(size_t size)
 {
-	return mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-		    -1, 0);
+	return mmap(NULL, size, RW | PROT_EXEC, ANON, -1, 0);
 }
 
 /* On entry to a function, which is all there is to say of a leaf. */
@@ -62,14 +48,10 @@ FIXTURE(jit) {
 
 FIXTURE_SETUP(jit)
 {
-	int error;
-
 	if (tables_missing())
 		SKIP(return, NO_TABLES);
-	error = sampler_open(&self->sampler);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
+	if (!open_sampler(_metadata, &self->sampler))
+		return;
 	self->code = map_code(CODE_SIZE);
 	ASSERT_NE(MAP_FAILED, self->code);
 	self->region = unwind_jit_open(self->code, CODE_SIZE, 0);
@@ -234,48 +216,6 @@ TEST_F_TIMEOUT(jit, functions_come_and_go, 600)
 	EXPECT_LT(0, compiler.appended);
 }
 
-/* --- Calls of the library --- */
-
-/* Counts prctl() of this thread; returns a file or a negative errno. */
-static int open_counter(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT, .config = tracepoint_id("prctl"),
-	};
-
-	return perf_open(&attr, 0, -1);
-}
-
-static unsigned long count_of(int counter)
-{
-	__u64 count;
-
-	return read(counter, &count, sizeof(count)) == sizeof(count) ? count : -1UL;
-}
-
-TEST_F(jit, functions_in_order_take_few_calls)
-{
-	int counter = open_counter();
-	unsigned long before, published = 0;
-
-	ASSERT_LE(0, counter);
-	before = count_of(counter);
-	for (unsigned int i = 0; i < 1000; i++) {
-		unsigned char *leaf = leaf_at(self->code, i);
-		int ret = add_leaf(self->region, leaf);
-
-		ASSERT_LE(0, ret);
-		if (ret) {
-			ASSERT_EQ(0, unwind_jit_publish(self->region));
-			published++;
-		}
-		ASSERT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf)) TH_LOG("function %u", i);
-	}
-	EXPECT_EQ(published, count_of(counter) - before);
-	EXPECT_GE(5, published);
-	close(counter);
-}
-
 TEST_F(jit, functions_that_ran_before)
 {
 	unsigned char *first = leaf_at(self->code, 0), *second = leaf_at(self->code, 1);
@@ -298,38 +238,6 @@ TEST_F(jit, functions_that_ran_before)
 	ASSERT_EQ(0, unwind_jit_publish(self->region));
 	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, first));
 	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, second));
-}
-
-TEST_F(jit, downwards)
-{
-	struct unwind_jit *region;
-
-	/* The other one is not registered. */
-	region = unwind_jit_open(self->code, CODE_SIZE, UNWIND_JIT_DOWNWARDS);
-	ASSERT_NE(NULL, region);
-	for (int i = 500; i >= 0; i--) {
-		unsigned char *leaf = leaf_at(self->code, i);
-		int ret = add_leaf(region, leaf);
-
-		EXPECT_EQ(ret, i == 500 || i == 500 - 128 || i == 500 - 2 * 129);
-		if (ret)
-			ASSERT_EQ(0, unwind_jit_publish(region));
-		ASSERT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf)) TH_LOG("function %d", i);
-	}
-	unwind_jit_close(region);
-	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, self->code));
-}
-
-TEST_F(jit, memory_that_cannot_be_executed)
-{
-	unsigned char *leaf = leaf_at(self->code, 0);
-
-	ASSERT_EQ(1, add_leaf(self->region, leaf));
-	ASSERT_EQ(0, mprotect(self->code, PAGE, PROT_READ | PROT_WRITE));
-	EXPECT_EQ(-EACCES, unwind_jit_publish(self->region));
-	ASSERT_EQ(0, mprotect(self->code, PAGE, PROT_READ | PROT_EXEC));
-	EXPECT_EQ(0, unwind_jit_publish(self->region));
-	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
 }
 
 /* A CIE and an FDE, whose function is to be filled in, and nothing more. */
@@ -359,7 +267,7 @@ TEST_F(jit, exception_frames)
 	unsigned char *table, *index;
 	ssize_t len;
 
-	table = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	table = mmap(NULL, PAGE, RW, ANON, -1, 0);
 	ASSERT_NE(MAP_FAILED, table);
 	eh_frame = (struct exception_frame *)table;
 	index = table + PAGE / 2;
@@ -370,13 +278,6 @@ TEST_F(jit, exception_frames)
 	ASSERT_EQ(32, len);
 	EXPECT_EQ(LEAF_LOST, call_leaf(&self->sampler, leaf));
 	ASSERT_EQ(0, unwind_jit_eh_frame_register(self->code, CODE_SIZE, table, PAGE, index));
-	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
-
-	/* The last registration replaces the others that it overlaps, whole. */
-	ASSERT_EQ(0, unwind_jit_eh_frame_register(self->code, PAGE, table, PAGE, index));
-	EXPECT_EQ(-ENOENT, unwind_jit_eh_frame_unregister(self->code, CODE_SIZE));
-	ASSERT_EQ(0, unwind_jit_eh_frame_register(self->code, CODE_SIZE, table, PAGE, index));
-	EXPECT_EQ(-ENOENT, unwind_jit_eh_frame_unregister(self->code, PAGE));
 	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, leaf));
 
 	/* The same code may have a region, too. */
@@ -392,24 +293,6 @@ TEST_F(jit, exception_frames)
 
 /* --- Kernels without tables --- */
 
-/* From now on prctl(PR_UNWIND_TABLES) is what it is on other kernels. */
-static int no_prctl(void)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_prctl, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_UNWIND_TABLES, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = ARRAY_SIZE(filter), .filter = filter };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
-/* Whether all calls succeed and do nothing. */
 static bool nothing_works(unsigned char *code)
 {
 	struct unwind_jit *region;
@@ -427,13 +310,8 @@ static bool nothing_works(unsigned char *code)
 TEST(a_kernel_without_tables)
 {
 	unsigned char *code = map_code(PAGE);
-	pid_t pid;
 
 	ASSERT_NE(MAP_FAILED, code);
-	pid = fork();
-	if (!pid)
-		_exit(no_prctl() || !nothing_works(code));
-	EXPECT_TRUE(ended_well(pid));
 	EXPECT_EQ(tables_missing(), nothing_works(code));
 	/* What is wrong is no question of the kernel. */
 	EXPECT_EQ(NULL, unwind_jit_open(code, 0, 0));
@@ -521,7 +399,7 @@ static int sample_example(struct example_call *call)
 
 TEST_F(jit, published_example)
 {
-	__u8 *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	__u8 *code = mmap(NULL, PAGE, RW, ANON, -1, 0);
 	struct unwind_jit *region = unwind_jit_open(code, PAGE, 0);
 	struct example_call call = { .code = code };
 

@@ -3,24 +3,10 @@
  * A registration ends when any of its text or table is unmapped, however that
  * is done, and by nothing else that happens to memory.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ipc.h>
-#include <sys/mman.h>
 #include <sys/shm.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "tables.h"
-
-#define RX	(PROT_READ | PROT_EXEC)
-#define RW	(PROT_READ | PROT_WRITE)
-#define ANON	(MAP_PRIVATE | MAP_ANONYMOUS)
 
 /* Two registrations: one that tests do things to, and one that they do not. */
 struct pair {
@@ -84,8 +70,7 @@ TEST_F(unmap, munmap)
 
 TEST_F(unmap, mmap_over_it)
 {
-	ASSERT_EQ(self->start, mmap(self->start, self->len, PROT_READ | PROT_EXEC,
-				    ANON | MAP_FIXED, -1, 0));
+	ASSERT_EQ(self->start, mmap(self->start, self->len, RX, ANON | MAP_FIXED, -1, 0));
 }
 
 TEST_F(unmap, mremap_over_it)
@@ -115,7 +100,6 @@ FIXTURE_TEARDOWN(memory)
 	EXPECT_TRUE(registered(&self->pair.other.good));
 }
 
-/* Move pages elsewhere; returns where they are, or MAP_FAILED. */
 static void *move(void *from, size_t len)
 {
 	void *to = mmap(NULL, len, PROT_NONE, ANON, -1, 0);
@@ -292,75 +276,195 @@ TEST_F(memory, several_texts_with_one_table)
 	EXPECT_FALSE(registered(&texts[2]) || registered(&texts[3]));
 }
 
-TEST_F(memory, tables_far_away)
-{
-	struct layout *layout = &self->pair.layout;
-	struct unwind_table low;
-	unsigned char *far;
+/* --- Which caller the walker finds by registered tables, and what state a table has then --- */
 
-	/* Below anything that was ever a table here. */
-	far = mmap((void *)0x100000, 2 * PAGE, RW, ANON | MAP_FIXED_NOREPLACE, -1, 0);
-	ASSERT_EQ((void *)0x100000, far);
-	ASSERT_EQ(0, do_unregister(&self->pair.good));
-	low = ranges(layout->text, PAGE, far, PAGE);
-	ASSERT_EQ(0, do_register(&low));
-	ASSERT_EQ(0, munmap(far + PAGE, PAGE));
-	EXPECT_TRUE(registered(&low));
-	/* It is not looked for there: its text keeps it. */
-	ASSERT_EQ(0, munmap(far, PAGE));
-	EXPECT_TRUE(registered(&low));
-	ASSERT_EQ(0, munmap(layout->text, PAGE));
-	EXPECT_FALSE(registered(&low));
+FIXTURE(verdict) {
+	struct layout layout, other;
+	struct unwind_table good;
+	struct sampler sampler;
+};
+
+FIXTURE_SETUP(verdict)
+{
+	if (tables_missing())
+		SKIP(return, NO_TABLES);
+	if (!open_sampler(_metadata, &self->sampler))
+		return;
+	ASSERT_EQ(0, layout_make(&self->layout));
+	ASSERT_EQ(0, layout_make(&self->other));
+	self->good = self->layout.good;
+	/* One that nothing is done to, and that stays good. */
+	ASSERT_EQ(0, do_register(&self->other.good));
+	ASSERT_EQ(LEAF_FOUND, call_leaf(&self->sampler, self->other.text));
 }
 
-/* A file with a leaf at its start, and whatever it is called on its second page. */
-static int library(const char *path)
+FIXTURE_TEARDOWN(verdict)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-
-	if (fd < 0 || pwrite(fd, leaf_code, sizeof(leaf_code), 0) != sizeof(leaf_code) ||
-	    pwrite(fd, path, strlen(path), PAGE) != (ssize_t)strlen(path) ||
-	    ftruncate(fd, 2 * PAGE))
-		return -1;
-	return fd;
+	EXPECT_EQ(LEAF_FOUND, call_leaf(&self->sampler, self->other.text));
+	EXPECT_EQ(TABLE_GOOD, tables_find(&self->other.good).state);
 }
 
-TEST_F(memory, another_library_at_the_same_address)
+#define EXPECT_WALK(expected, text) \
+	EXPECT_EQ(expected, call_leaf(&self->sampler, text))
+#define EXPECT_STATE(expected) \
+	EXPECT_EQ(expected, tables_find(&self->good).state)
+
+/* The tests can fail: without a table the leaf's caller is skipped. */
+TEST_F(verdict, the_table_is_what_is_used)
 {
-	char directory[] = "/tmp/unwind_user.XXXXXX", paths[2][64];
-	static struct line lines[16];
-	struct unwind_table tables[2];
-	struct line *line;
-	void *text = NULL;
-	int fds[2], n;
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
+	ASSERT_EQ(0, do_register(&self->good));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+	/* The next leaf is in the text, but not in the table. */
+	EXPECT_WALK(LEAF_LOST, self->layout.text + PAGE);
+	ASSERT_EQ(0, do_unregister(&self->good));
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
+}
 
-	ASSERT_NE(NULL, mkdtemp(directory));
-	for (int i = 0; i < 2; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "%s/library%d.so", directory, i);
-		fds[i] = library(paths[i]);
-		unlink(paths[i]);
+TEST_F(verdict, a_malformed_header)
+{
+	self->layout.table->version = 2;
+	ASSERT_EQ(0, do_register(&self->good));
+	EXPECT_STATE(TABLE_UNCHECKED);
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
+	EXPECT_STATE(TABLE_DISABLED);
+
+	/* It is not looked at again. */
+	self->layout.table->version = 3;
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
+	EXPECT_STATE(TABLE_DISABLED);
+
+	/* Until it is registered again. */
+	ASSERT_EQ(0, do_register(&self->good));
+	EXPECT_STATE(TABLE_UNCHECKED);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+	EXPECT_STATE(TABLE_GOOD);
+}
+
+TEST_F(verdict, a_malformed_row)
+{
+	char state[32];
+
+	ASSERT_EQ(0, do_register(&self->good));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+	EXPECT_STATE(TABLE_GOOD);
+	self->layout.table->row_info = 0x63;	/* words of an unknown width */
+	/* The rule of a leaf alone is not remembered. */
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
+	EXPECT_STATE(TABLE_DISABLED);
+	snprintf(state, sizeof(state), "disabled:word-width@0x%zx", ROW_INFO_OFFSET);
+	EXPECT_STREQ(state, state_of(&self->good));
+}
+
+TEST_F(verdict, two_texts_with_one_table)
+{
+	struct unwind_table first, second;
+
+	/* Two texts, and one table for both, which is judged for each. */
+	self->layout.table->functions = 2;
+	set_function(self->layout.table, 1, self->layout.table, self->layout.text + 2 * PAGE);
+	first = ranges(self->layout.text, PAGE, self->layout.table, PAGE);
+	second = ranges(self->layout.text + 2 * PAGE, PAGE, self->layout.table, PAGE);
+	ASSERT_EQ(0, do_register(&first));
+	ASSERT_EQ(0, do_register(&second));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+	EXPECT_WALK(LEAF_FOUND, self->layout.text + 2 * PAGE);
+	EXPECT_WALK(LEAF_LOST, self->layout.text + PAGE);
+
+	ASSERT_EQ(0, do_register(&second));
+	self->layout.table->magic = 0;
+	EXPECT_WALK(LEAF_LOST, self->layout.text + 2 * PAGE);
+	EXPECT_EQ(TABLE_DISABLED, tables_find(&second).state);
+	EXPECT_EQ(TABLE_GOOD, tables_find(&first).state);
+}
+
+TEST_F(verdict, unreadable_table)
+{
+	size_t len = PART_PAGES * PAGE;
+
+	/* The header, before it was ever read. */
+	ASSERT_EQ(0, do_register(&self->good));
+	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_NONE));
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
+	EXPECT_STATE(TABLE_UNCHECKED);
+	ASSERT_EQ(0, mprotect(self->layout.table, len, RW));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+
+	/* What is behind it, later. */
+	ASSERT_EQ(0, mprotect(self->layout.table, len, PROT_NONE));
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
+	EXPECT_STATE(TABLE_GOOD);
+	ASSERT_EQ(0, mprotect(self->layout.table, len, RW));
+	EXPECT_WALK(LEAF_FOUND, self->layout.text);
+}
+
+TEST_F(verdict, tables_in_memory_of_all_kinds)
+{
+	static const struct {
+		const char *name;
+		bool file;
+		int flags;
+	} kinds[] = {
+		{ "private", false, ANON },
+		{ "shared", false, MAP_SHARED | MAP_ANONYMOUS },
+		{ "private file", true, MAP_PRIVATE },
+		{ "shared file", true, MAP_SHARED },
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++) {
+		/* In tmpfs. */
+		int fd = kinds[i].file ? (int)syscall(__NR_memfd_create, "table", 0) : -1;
+		struct hand_table *table;
+		struct unwind_table other;
+
+		ASSERT_TRUE(!kinds[i].file || !ftruncate(fd, PAGE));
+		table = mmap(NULL, PAGE, RW, kinds[i].flags, fd, 0);
+		ASSERT_NE(MAP_FAILED, table);
+		*table = table_for(table, self->layout.text);
+		other = ranges(self->layout.text, PAGE, table, PAGE);
+		EXPECT_EQ(0, do_register(&other)) TH_LOG("%s", kinds[i].name);
+		EXPECT_WALK(LEAF_FOUND, self->layout.text) TH_LOG("%s", kinds[i].name);
+		ASSERT_EQ(0, munmap(table, PAGE));
+		EXPECT_FALSE(registered(&other)) TH_LOG("%s", kinds[i].name);
+		EXPECT_WALK(LEAF_LOST, self->layout.text) TH_LOG("%s", kinds[i].name);
+		close(fd);
 	}
-	rmdir(directory);
+}
 
-	for (int i = 0; i < 2; i++) {
-		ASSERT_LE(0, fds[i]);
-		text = mmap(text, PAGE, RX, MAP_PRIVATE | (text ? MAP_FIXED_NOREPLACE : 0),
-			    fds[i], 0);
-		ASSERT_NE(MAP_FAILED, text);
-		/* The new one has no table before it is told. */
-		tables[i] = ranges(text, PAGE, self->pair.layout.table + i, PAGE);
-		EXPECT_FALSE(registered(&tables[0]));
-		ASSERT_EQ(0, do_register(&tables[i]));
+/* How many messages there are that say this, from where the log was read to. */
+static int messages(int log, const char *what)
+{
+	char text[2048];
+	ssize_t len;
+	int n = 0;
 
-		n = proc_lines(getpid(), lines, 16);
-		line = line_of(lines, n, &tables[i]);
-		ASSERT_NE(NULL, line);
-		EXPECT_EQ(0, strncmp(paths[i], line->path, strlen(paths[i])));
-
-		ASSERT_EQ(0, munmap(text, PAGE));
-		EXPECT_FALSE(registered(&tables[i]));
+	/* EPIPE: messages were overwritten before they were read. */
+	while ((len = read(log, text, sizeof(text) - 1)) > 0 || (len < 0 && errno == EPIPE)) {
+		if (len < 0)
+			continue;
+		text[len] = '\0';
+		n += !!strstr(text, what);
 	}
-	EXPECT_TRUE(registered(&self->pair.good));
+	return n;
+}
+
+/* Users can make tables malformed as often as they like. */
+TEST_F(verdict, nothing_is_logged)
+{
+	int log = open("/dev/kmsg", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (log < 0)
+		SKIP(return, "cannot open /dev/kmsg: errno %d", errno);
+	lseek(log, 0, SEEK_END);
+	/* A message that is there is found. */
+	ASSERT_LT(0, write(log, "a test of unwind tables\n", 24));
+	EXPECT_EQ(1, messages(log, "unwind"));
+	self->layout.table->version = 2;
+	ASSERT_EQ(0, do_register(&self->good));
+	EXPECT_WALK(LEAF_LOST, self->layout.text);
+	EXPECT_STATE(TABLE_DISABLED);
+	EXPECT_EQ(0, messages(log, "unwind"));
+	close(log);
 }
 
 TEST_HARNESS_MAIN

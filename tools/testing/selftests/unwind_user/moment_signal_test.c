@@ -4,15 +4,7 @@
  * before the return to user space: those of before have the stack of before. Those inside
  * have the stack to which the task returns.
  */
-#include "kselftest_harness.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "harness.h"
 
 #include "code.h"
 #include "moment_fixture.h"
@@ -102,8 +94,7 @@ static void signal_far_ready(void)
 {
 	stack_t stack = { .ss_size = 16 * PAGE };
 
-	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack.ss_sp = mmap(NULL, stack.ss_size, RW, ANON, -1, 0);
 	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL))
 		_exit(1);
 	take_signal(on_signal, SA_ONSTACK);
@@ -236,13 +227,11 @@ static void signals_ready(void)
 	}
 }
 
-/* The cookies of samples, and of stacks. */
 static struct {
 	unsigned long all[4096];
 	unsigned int nr;
 } sampled, taken;
 
-/* How often a cookie is that of a stack. */
 static unsigned int stacks_of(unsigned long cookie)
 {
 	unsigned int n = 0;
@@ -257,7 +246,6 @@ struct places {
 	unsigned int kill, restorer, start, wrong;
 };
 
-/* Look at all records; returns whether that was possible. */
 static bool look(struct sampler *sampler, struct places *places)
 {
 	static struct record all[RING_SIZE / 64];

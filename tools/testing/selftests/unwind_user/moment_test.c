@@ -4,31 +4,17 @@
  * the stack that made the system call, or none. A task that ends does not wait for memory
  * that never comes, and one that waits keeps nobody else from going on.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/elf.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/param.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "code.h"
 #include "moment_fixture.h"
-#include "tables.h"
 #include "uffd.h"
 
 /* What this program is told when it is executed by a test. */
@@ -63,29 +49,6 @@ static int executed(void)
 {
 	known_syscall(__NR_getppid);
 	return 0;
-}
-
-TEST_F(moment, exec)
-{
-	ASSERT_TRUE(start(self, execute_self));
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
-	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exec", self->tid, -1));
-	ASSERT_EQ(0, event_open(&self->three, "syscalls/sys_enter_getppid", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(2, samples_with_stack(&self->one));
-	EXPECT_EQ(1, samples_without_stack(&self->two));
-	EXPECT_EQ(1, samples_with_stack(&self->three));
-}
-
-/* The only sample is one for which no stack is right any more. */
-TEST_F(moment, after_exec)
-{
-	ASSERT_TRUE(start(self, execute_self));
-	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exec", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(1, samples_without_stack(&self->one));
 }
 
 static void execute_with_table(void)
@@ -156,19 +119,6 @@ TEST_F(moment, way_out_of_exec)
 	EXPECT_NE(all[1].ip, all[3].ip);
 }
 
-/* The thread that executes becomes the leader, with another id than its samples had. */
-TEST_F(moment, exec_in_a_thread)
-{
-	ASSERT_TRUE(start(self, execute_self_in_thread));
-	ASSERT_NE(self->pid, self->tid);
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
-	ASSERT_EQ(0, event_open(&self->two, "syscalls/sys_enter_getppid", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(2, samples_with_stack(&self->one));
-	EXPECT_EQ(1, samples_with_stack(&self->two));
-}
-
 /* A program that is killed because it cannot be mapped when the old one has gone. */
 static const struct {
 	struct elf64_hdr ehdr;
@@ -191,58 +141,34 @@ static const struct {
 	},
 };
 
-static char no_program_path[64];
-
-static void execute_no_program(void)
+/* Execute a file that has these bytes, on a page. */
+static void execute_bytes(const void *bytes, size_t len)
 {
+	int fd = memfd_create("program", MFD_CLOEXEC), readable;
+	char path[32];
+
+	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len || ftruncate(fd, PAGE))
+		_exit(1);
+	/* What is open for writing cannot be executed. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	readable = open(path, O_RDONLY | O_CLOEXEC);
+	close(fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", readable);
 	child_ready();
-	execute(no_program_path);
+	execute(path);
 	_exit(0);
 }
 
-/* Make a file that may be executed; returns whether that worked. */
-static bool make_no_program(const void *bytes, size_t len)
+static void execute_nothing(void)
 {
-	bool made;
-	int fd;
-
-	snprintf(no_program_path, sizeof(no_program_path), "/tmp/moment_test.%d", getpid());
-	fd = open(no_program_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-	if (fd < 0)
-		return false;
-	made = write(fd, bytes, len) == (ssize_t)len && !ftruncate(fd, PAGE);
-	close(fd);
-	return made;
+	execute_bytes("none", 4);
 }
 
-/* Its credentials are prepared by then, and the stack was taken; it is still there. */
-TEST_F(moment, exec_fails)
+static void execute_no_program(void)
 {
-	EXPECT_TRUE(make_no_program("none", 4));
-	EXPECT_TRUE(start(self, execute_no_program));
-	EXPECT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
-	EXPECT_EQ(0, event_open(&self->two, "syscalls/sys_exit_execve", self->tid, -1));
-	EXPECT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	unlink(no_program_path);
-	EXPECT_EQ(1, samples_with_stack(&self->one));
-	EXPECT_EQ(1, samples_with_stack(&self->two));
+	execute_bytes(&no_program, sizeof(no_program));
 }
 
-TEST_F(moment, exec_fails_late)
-{
-	EXPECT_TRUE(make_no_program(&no_program, sizeof(no_program)));
-	EXPECT_TRUE(start(self, execute_no_program));
-	EXPECT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
-	EXPECT_EQ(0, event_open(&self->two, "signal/signal_deliver", self->tid, -1));
-	EXPECT_TRUE(child_go());
-	EXPECT_EQ(SIGSEGV, end(self) & 0x7f);
-	unlink(no_program_path);
-	EXPECT_EQ(1, samples_with_stack(&self->one));
-	EXPECT_EQ(1, samples_without_stack(&self->two));
-}
-
-/* Execute again and again, until somebody ends it. */
 static void execute_often(void)
 {
 	static const char * const argv[] = { "moment_test", OFTEN, NULL };
@@ -391,7 +317,6 @@ static void clone_thread(void)
 	_exit(1);
 }
 
-/* Start a child that is sampled, as are its children. */
 static bool start_on_one_cpu(FIXTURE_DATA(moment) *self, const char *event, void (*run)(void))
 {
 	cpu_set_t cpus;
@@ -473,56 +398,6 @@ static void kill_ready(void)
 	known_syscall(__NR_kill, getpid(), SIGKILL);
 }
 
-TEST_F(moment, exit)
-{
-	ASSERT_TRUE(start(self, exit_group_ready));
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit_group", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(1, samples_with_stack(&self->one));
-}
-
-/* Late in exit, with no sample before it. */
-TEST_F(moment, late_in_exit)
-{
-	ASSERT_TRUE(start(self, exit_group_ready));
-	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(1, samples_with_stack(&self->one));
-}
-
-TEST_F(moment, exit_of_a_thread)
-{
-	ASSERT_TRUE(start(self, exit_thread));
-	ASSERT_NE(self->pid, self->tid);
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit", self->tid, -1));
-	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exit", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(1, samples_with_stack(&self->one));
-	EXPECT_EQ(1, samples_with_stack(&self->two));
-}
-
-TEST_F(moment, exit_of_a_killed_task)
-{
-	ASSERT_TRUE(start(self, kill_ready));
-	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(SIGKILL, end(self) & 0x7f);
-	EXPECT_EQ(1, samples_with_stack(&self->one));
-}
-
-/* The signal is there when the stack is walked. */
-TEST_F(moment, self_kill)
-{
-	ASSERT_TRUE(start(self, kill_ready));
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_kill", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(SIGKILL, end(self) & 0x7f);
-	EXPECT_EQ(1, samples_with_stack(&self->one));
-}
-
 static void pause_ready(void)
 {
 	if (child_tell())
@@ -538,19 +413,6 @@ static void exit_group_beside_a_thread(void)
 		_exit(0);
 }
 
-TEST_F(moment, exit_by_another_thread)
-{
-	ASSERT_TRUE(start(self, exit_group_beside_a_thread));
-	ASSERT_NE(self->pid, self->tid);
-	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
-	ASSERT_EQ(0, event_open(&self->two, "sched/sched_process_exit", self->tid, -1));
-	EXPECT_TRUE(waits_in(self->pid, self->tid, __NR_nanosleep));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(1, samples_with_restart(&self->one));
-	EXPECT_EQ(1, samples_with_restart(&self->two));
-}
-
 /* The second page is in the page cache, but not mapped yet. */
 static void leave(long number, long a, long b)
 {
@@ -560,7 +422,7 @@ static void leave(long number, long a, long b)
 
 	if (fd < 0 || pwrite(fd, frame, sizeof(frame), PAGE) != sizeof(frame))
 		_exit(1);
-	area = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	area = mmap(NULL, 2 * PAGE, RW, MAP_PRIVATE, fd, 0);
 	if (area == MAP_FAILED)
 		_exit(1);
 	leave_by(number, a, b, area);
@@ -578,34 +440,102 @@ static void leave_by_exec(void)
 	leave(__NR_execve, (long)"/proc/self/exe", (long)argv);
 }
 
-/* The same where the page is there: a system call that returns waits for it. */
-TEST_F(moment, exec_waits_for_memory)
-{
-	ASSERT_TRUE(start(self, leave_by_exec));
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_execve", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(2, frames_of_stack(&self->one));
-}
+/* --- Events around exec and exit --- */
 
+FIXTURE(sampled) {
+	FIXTURE_DATA(moment) moment;
+};
+
+FIXTURE_VARIANT(sampled) {
+	void (*run)(void);
+	/* The events, and how many of their samples have what. */
+	struct {
+		const char *name;
+		int (*count)(struct sampler *sampler);
+		int samples;
+	} events[3];
+	/* Its own, as wait() says it; what it waits in before it goes on; a thread is sampled. */
+	int status, waits_in;
+	bool in_a_thread;
+};
+
+#define EXECVE		"syscalls/sys_enter_execve"
+#define GETPPID		"syscalls/sys_enter_getppid"
+#define PROCESS_EXIT	"sched/sched_process_exit"
+#define DELIVER		"signal/signal_deliver"
+
+FIXTURE_VARIANT_ADD(sampled, exec)
+	{ execute_self, { { EXECVE, samples_with_stack, 2 },
+	    { "sched/sched_process_exec", samples_without_stack, 1 },
+	    { GETPPID, samples_with_stack, 1 } } };
+/* The only sample is one for which no stack is right any more. */
+FIXTURE_VARIANT_ADD(sampled, after_exec)
+	{ execute_self, { { "sched/sched_process_exec", samples_without_stack, 1 } } };
+/* The thread that executes becomes the leader, with another id than its samples had. */
+FIXTURE_VARIANT_ADD(sampled, exec_in_a_thread)
+	{ execute_self_in_thread, { { EXECVE, samples_with_stack, 2 },
+	    { GETPPID, samples_with_stack, 1 } }, .in_a_thread = true };
+/* Its credentials are prepared by then, and the stack was taken; it is still there. */
+FIXTURE_VARIANT_ADD(sampled, exec_fails)
+	{ execute_nothing, { { EXECVE, samples_with_stack, 1 },
+	    { "syscalls/sys_exit_execve", samples_with_stack, 1 } } };
+FIXTURE_VARIANT_ADD(sampled, exec_fails_late)
+	{ execute_no_program, { { EXECVE, samples_with_stack, 1 },
+	    { DELIVER, samples_without_stack, 1 } }, SIGSEGV };
+/* The page is there: a system call that returns waits for it. */
+FIXTURE_VARIANT_ADD(sampled, exec_waits_for_memory)
+	{ leave_by_exec, { { EXECVE, frames_of_stack, 2 } } };
 /* Others wait for a mutex that it holds by then. */
-TEST_F(moment, late_exec_does_not_wait)
+FIXTURE_VARIANT_ADD(sampled, late_exec_does_not_wait)
+	{ leave_by_exec, { { "sched/sched_prepare_exec", frames_of_stack, 1 } } };
+FIXTURE_VARIANT_ADD(sampled, exit)
+	{ exit_group_ready, { { "syscalls/sys_enter_exit_group", samples_with_stack, 1 } } };
+/* Late in exit, with no sample before it. */
+FIXTURE_VARIANT_ADD(sampled, late_in_exit)
+	{ exit_group_ready, { { PROCESS_EXIT, samples_with_stack, 1 } } };
+FIXTURE_VARIANT_ADD(sampled, exit_of_a_thread)
+	{ exit_thread, { { "syscalls/sys_enter_exit", samples_with_stack, 1 },
+	    { PROCESS_EXIT, samples_with_stack, 1 } }, .in_a_thread = true };
+FIXTURE_VARIANT_ADD(sampled, exit_of_a_killed_task)
+	{ kill_ready, { { DELIVER, samples_with_stack, 1 } }, SIGKILL };
+/* The signal is there when the stack is walked. */
+FIXTURE_VARIANT_ADD(sampled, self_kill)
+	{ kill_ready, { { "syscalls/sys_enter_kill", samples_with_stack, 1 } }, SIGKILL };
+FIXTURE_VARIANT_ADD(sampled, exit_by_another_thread)
+	{ exit_group_beside_a_thread, { { DELIVER, samples_with_restart, 1 },
+	    { PROCESS_EXIT, samples_with_restart, 1 } },
+	    .waits_in = __NR_nanosleep, .in_a_thread = true };
+/* It could not be killed, if the memory never came. */
+FIXTURE_VARIANT_ADD(sampled, exit_does_not_wait)
+	{ leave_by_exit, { { PROCESS_EXIT, frames_of_stack, 1 } } };
+
+FIXTURE_SETUP(sampled)
 {
-	ASSERT_TRUE(start(self, leave_by_exec));
-	ASSERT_EQ(0, event_open(&self->one, "sched/sched_prepare_exec", self->tid, -1));
-	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(1, frames_of_stack(&self->one));
+	moment_setup(_metadata, &self->moment, NULL);
 }
 
-/* It could not be killed, if the memory never came. */
-TEST_F(moment, exit_does_not_wait)
+FIXTURE_TEARDOWN(sampled)
 {
-	ASSERT_TRUE(start(self, leave_by_exit));
-	ASSERT_EQ(0, event_open(&self->one, "sched/sched_process_exit", self->tid, -1));
+}
+
+TEST_F(sampled, stacks)
+{
+	FIXTURE_DATA(moment) *moment = &self->moment;
+	struct sampler *samplers[] = { &moment->one, &moment->two, &moment->three };
+	const int core_dumped = 0x80;
+
+	ASSERT_TRUE(start(moment, variant->run));
+	ASSERT_EQ(variant->in_a_thread, moment->tid != moment->pid);
+	for (int i = 0; i < 3 && variant->events[i].name; i++)
+		ASSERT_EQ(0, event_open(samplers[i], variant->events[i].name, moment->tid, -1));
+	if (variant->waits_in)
+		EXPECT_TRUE(waits_in(moment->pid, moment->tid, variant->waits_in));
 	ASSERT_TRUE(child_go());
-	EXPECT_EQ(0, end(self));
-	EXPECT_EQ(1, frames_of_stack(&self->one));
+	EXPECT_EQ(variant->status, end(moment) & ~core_dumped);
+	for (int i = 0; i < 3 && variant->events[i].name; i++) {
+		EXPECT_EQ(variant->events[i].samples, variant->events[i].count(samplers[i]))
+			TH_LOG("%s", variant->events[i].name);
+	}
 }
 
 /* An event that the child has inherited. */
@@ -629,8 +559,7 @@ static struct never {
 /* Make two pages, of which nobody brings the second one. */
 static char *make_never(void)
 {
-	char *area = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
+	char *area = mmap(NULL, 2 * PAGE, RW, ANON, -1, 0);
 
 	if (area == MAP_FAILED)
 		_exit(1);
@@ -692,8 +621,7 @@ static int end_traced(FIXTURE_DATA(moment) *self, bool *stopped)
 /* Start a child that is to wait for ever; never->uffd is -1 if it cannot. */
 static bool start_for_ever(FIXTURE_DATA(moment) *self, void (*leave_it)(void))
 {
-	never = mmap(NULL, sizeof(*never), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		     -1, 0);
+	never = mmap(NULL, sizeof(*never), RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (never == MAP_FAILED || !start(self, leave_it))
 		return false;
 	if (never->uffd < 0) {
@@ -703,45 +631,46 @@ static bool start_for_ever(FIXTURE_DATA(moment) *self, void (*leave_it)(void))
 	return true;
 }
 
-TEST_F_TIMEOUT(moment, traced_exit_does_not_wait, 4 * PATIENCE)
-{
-	bool stopped;
+FIXTURE(traced) {
+	FIXTURE_DATA(moment) moment;
+};
 
-	ASSERT_TRUE(start_for_ever(self, leave_for_ever_by_exit));
-	if (never->uffd < 0)
-		SKIP(return, NO_UFFD);
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit_group", self->tid, -1));
-	EXPECT_EQ(0, end_traced(self, &stopped));
-	EXPECT_TRUE(stopped);
-	EXPECT_EQ(1, frames_of_stack(&self->one));
-}
+FIXTURE_VARIANT(traced) {
+	void (*run)(void);
+	const char *event;
+	int status;
+	bool in_a_thread;
+};
 
-TEST_F_TIMEOUT(moment, traced_killed_exit_does_not_wait, 4 * PATIENCE)
-{
-	bool stopped;
-
-	ASSERT_TRUE(start_for_ever(self, leave_for_ever_by_kill));
-	if (never->uffd < 0)
-		SKIP(return, NO_UFFD);
-	ASSERT_EQ(0, event_open(&self->one, "signal/signal_deliver", self->tid, -1));
-	EXPECT_EQ(SIGKILL, end_traced(self, &stopped));
-	EXPECT_TRUE(stopped);
-	EXPECT_EQ(1, frames_of_stack(&self->one));
-}
-
+FIXTURE_VARIANT_ADD(traced, exit) { leave_for_ever_by_exit, "syscalls/sys_enter_exit_group" };
+FIXTURE_VARIANT_ADD(traced, killed_exit) { leave_for_ever_by_kill, DELIVER, SIGKILL };
 /* The rest of its process may end without a signal to it. */
-TEST_F_TIMEOUT(moment, traced_exit_of_a_thread_does_not_wait, 4 * PATIENCE)
+FIXTURE_VARIANT_ADD(traced, exit_of_a_thread)
+	{ leave_for_ever_by_exit_of_a_thread, "syscalls/sys_enter_exit", .in_a_thread = true };
+
+FIXTURE_SETUP(traced)
 {
+	moment_setup(_metadata, &self->moment, NULL);
+}
+
+FIXTURE_TEARDOWN(traced)
+{
+}
+
+TEST_F_TIMEOUT(traced, does_not_wait, 4 * PATIENCE)
+{
+	FIXTURE_DATA(moment) *moment = &self->moment;
 	bool stopped;
 
-	ASSERT_TRUE(start_for_ever(self, leave_for_ever_by_exit_of_a_thread));
+	ASSERT_TRUE(start_for_ever(moment, variant->run));
 	if (never->uffd < 0)
 		SKIP(return, NO_UFFD);
-	ASSERT_EQ(0, event_open(&self->one, "syscalls/sys_enter_exit", self->tid, -1));
-	EXPECT_EQ(0, end_traced(self, &stopped));
+	ASSERT_EQ(0, event_open(&moment->one, variant->event, moment->tid, -1));
+	EXPECT_EQ(variant->status, end_traced(moment, &stopped));
 	EXPECT_TRUE(stopped);
-	EXPECT_EQ(1, frames_of_stack(&self->one));
-	EXPECT_EQ(0, end(self));
+	EXPECT_EQ(1, frames_of_stack(&moment->one));
+	if (variant->in_a_thread)
+		EXPECT_EQ(0, end(moment));
 }
 
 /* --- A probe, and memory that never comes --- */
@@ -783,7 +712,6 @@ static void probed_ready(void)
 	probed_exit(area, area + PAGE);
 }
 
-/* Wait until a child waits for the page. */
 static bool waits_for_ever(FIXTURE_DATA(moment) *self)
 {
 	int pidfd = syscall(__NR_pidfd_open, self->pid, 0);

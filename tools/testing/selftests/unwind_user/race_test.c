@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything that changes registrations at once, while stacks are sampled:
- * threads register and unregister the same ranges, give them other tables,
- * unmap text and table, take tables out of memory, and fork.
- *
- * What nobody touches must stay as it is, and what is unmapped must be gone. For
- * the rest, whoever runs this looks at the kernel's log. RACE_SECONDS says how
- * long it takes.
- *
- * Where the kernel can do that, one in a hundred allocations and copies fails of
- * half of the threads. They are forgiven what follows from that alone.
- *
- * Beside that, two threads meet a malformed table at the same moment, many times:
- * there is one verdict.
+ * Everything that changes registrations at once, while stacks are sampled: what nobody touches
+ * stays as it is, and what is unmapped is gone. For the rest, whoever runs this looks at the
+ * kernel's log. Of half of the threads, one in a hundred allocations and copies fails, where the
+ * kernel can do that; they are forgiven what follows. And two threads meet a malformed table.
  */
-#include "kselftest_harness.h"
+#include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "tables.h"
 #include "faults.h"
 #include "uffd.h"
 
@@ -103,7 +80,6 @@ static const char *round_replace(struct worker *worker)
 	return one_of(worker, do_register(&table), 0, -EACCES, 0) ? NULL : "replace";
 }
 
-/* Whether something is registered that has a byte in a range. */
 static bool touched(unsigned long start, size_t len)
 {
 	struct listed all[KEPT + PART_PAGES + 1];
@@ -127,12 +103,11 @@ static const char *round_unmap_text(struct worker *worker)
 {
 	void *text = race.hot.text + (PART_PAGES - 1) * PAGE;
 
-	if (mmap(text, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != text)
+	if (mmap(text, PAGE, PROT_NONE, ANON | MAP_FIXED, -1, 0) != text)
 		return failed(worker, "mmap");
 	if (touched((unsigned long)text, PAGE))
 		return "text is registered that was unmapped";
-	if (mmap(text, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		 -1, 0) != text)
+	if (mmap(text, PAGE, RX, ANON | MAP_FIXED, -1, 0) != text)
 		return failed(worker, "mmap");
 	return NULL;
 }
@@ -142,11 +117,11 @@ static const char *round_unmap_table(struct worker *worker)
 {
 	unsigned char *table = (unsigned char *)race.hot.table + (PART_PAGES - 1) * PAGE;
 
-	if (mmap(table, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != table)
+	if (mmap(table, PAGE, PROT_NONE, ANON | MAP_FIXED, -1, 0) != table)
 		return failed(worker, "mmap");
 	if (touched((unsigned long)table, PAGE))
 		return "a table is registered that was unmapped";
-	if (mmap(table, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != table)
+	if (mmap(table, PAGE, PROT_READ, ANON | MAP_FIXED, -1, 0) != table)
 		return failed(worker, "mmap");
 	usleep(500);
 	return NULL;
@@ -156,8 +131,7 @@ static const char *round_fault(struct worker *worker)
 {
 	if (madvise(race.hot.table, PAGE, MADV_DONTNEED))
 		return "madvise";
-	if (mprotect(race.hot.table, PAGE, PROT_NONE) ||
-	    mprotect(race.hot.table, PAGE, PROT_READ))
+	if (mprotect(race.hot.table, PAGE, PROT_NONE) || mprotect(race.hot.table, PAGE, PROT_READ))
 		return "mprotect";
 	return NULL;
 }
@@ -272,7 +246,7 @@ static bool make_calm(void)
 {
 	unsigned char *text = race.calm.text;
 
-	if (mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+	if (mprotect(text, PAGE, RW | PROT_EXEC))
 		return false;
 	write_code(text, caller_code, sizeof(caller_code));
 	/* Where it is sampled its return address seems to be what it was told. */
@@ -319,10 +293,8 @@ TEST_F_TIMEOUT(race, all_at_once, 3600)
 	unsigned int i;
 	int error;
 
-	error = sampler_open(&sampler);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
+	if (!open_sampler(_metadata, &sampler))
+		return;
 	/* Who cannot read a page of a program, for want of memory, gets SIGBUS. */
 	ASSERT_EQ(0, mlockall(MCL_CURRENT));
 	ASSERT_EQ(0, munlockall());
@@ -390,7 +362,6 @@ static struct {
 	} both[2];
 } meeting;
 
-/* Be sampled in text whose table is malformed, at each meeting. */
 static void *meet(void *argument)
 {
 	struct one *one = argument;
@@ -409,7 +380,6 @@ static void *meet(void *argument)
 	return NULL;
 }
 
-/* Wait until two threads wait for the page with the table. */
 static bool both_wait(int uffd)
 {
 	return uffd_wait(uffd, PATIENCE) && uffd_wait(uffd, PATIENCE);
@@ -426,19 +396,16 @@ TEST_F_TIMEOUT(race, one_verdict, 3600)
 		unsigned char bytes[PAGE];
 	} page;
 	struct unwind_table *wanted = &race.hot.good;
-	int uffd, error;
+	int uffd;
 	struct sampler sampler;
 	void *table = race.hot.table;
 
-	error = sampler_open(&sampler);
-	if (stacks_missing(error))
-		SKIP(return, NO_STACKS, error);
-	ASSERT_EQ(0, error);
+	if (!open_sampler(_metadata, &sampler))
+		return;
 	uffd = uffd_open(0);
 	if (uffd < 0)
 		SKIP(return, NO_UFFD);
-	ASSERT_EQ(table, mmap(table, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-			      -1, 0));
+	ASSERT_EQ(table, mmap(table, PAGE, PROT_READ, ANON | MAP_FIXED, -1, 0));
 	page.table = table_for(table, race.hot.text);
 	page.table.version = 2;
 	ASSERT_EQ(0, uffd_missing(uffd, table, PAGE));

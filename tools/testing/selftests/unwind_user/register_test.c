@@ -3,22 +3,7 @@
  * prctl(PR_UNWIND_TABLES) and /proc/PID/unwind_tables: what the call refuses, what it
  * takes, and what the file says, and to whom.
  */
-#include "kselftest_harness.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "tables.h"
+#include "harness.h"
 
 FIXTURE(registration) {
 	struct layout layout;
@@ -44,25 +29,39 @@ static const unsigned long operations[] = {
 	PR_UNWIND_TABLES_UNREGISTER,
 };
 
-TEST_F(registration, ranges_that_cannot_be)
+TEST_F(registration, elements_that_cannot_be)
 {
 	static const unsigned long ends[] = { 0, 1UL << 63, -1UL };
+	struct unwind_table table = self->good;
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(ends); i++) {
-		struct unwind_table text = self->good, table = self->good;
-
-		text.text_end = ends[i];
-		EXPECT_EQ(-EINVAL, do_register(&text)) TH_LOG("text to %lx", ends[i]);
+		table.text_end = ends[i];
+		EXPECT_EQ(-EINVAL, do_register(&table)) TH_LOG("text to %lx", ends[i]);
+		table = self->good;
 		table.table_end = ends[i];
 		EXPECT_EQ(-EINVAL, do_register(&table)) TH_LOG("table to %lx", ends[i]);
+		table = self->good;
 	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
+		static const __u32 formats[] = { 0, UNWIND_TABLE_EH_FRAME + 1 };
+		static const __u32 flags[] = { 1, 1U << 31 };
+
+		for (int nth = 0; nth < 2; nth++) {
+			table.format = formats[nth];
+			EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+			table = self->good;
+			table.flags = flags[nth];
+			EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
+			table = self->good;
+		}
+	}
+	EXPECT_FALSE(registered(&self->good));
 }
 
 TEST_F(registration, table_above_4_gib)
 {
 	size_t size = (4UL << 30) + PAGE;
-	void *large = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			   -1, 0);
+	void *large = mmap(NULL, size, PROT_READ, ANON | MAP_NORESERVE, -1, 0);
 	struct unwind_table table;
 
 	if (large == MAP_FAILED)
@@ -78,29 +77,12 @@ TEST_F(registration, unknown_operations)
 	static const unsigned long unknown[] = { 2, 3, 4, 82, 1UL << 32, -1UL };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(unknown); i++) {
-		EXPECT_EQ(-EINVAL, tables_call(unknown[i], &self->good, 1, sizeof(self->good)));
-		EXPECT_EQ(-EINVAL, tables_call(unknown[i], &self->good, 0, sizeof(self->good)));
+		for (int count = 0; count < 2; count++)
+			EXPECT_EQ(-EINVAL, tables_call(unknown[i], &self->good, count,
+						       sizeof(self->good)));
 		EXPECT_EQ(-EINVAL, tables_call(unknown[i], NULL, 1, sizeof(self->good)));
 	}
 	EXPECT_FALSE(registered(&self->good));
-}
-
-TEST_F(registration, unknown_formats_and_flags)
-{
-	struct unwind_table table;
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
-		table = self->good;
-		table.format = 0;
-		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
-		table.format = UNWIND_TABLE_EH_FRAME + 1;
-		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
-		table = self->good;
-		table.flags = 1;
-		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
-		table.flags = 1U << 31;
-		EXPECT_EQ(-EINVAL, tables_one(operations[i], &table));
-	}
 }
 
 static_assert(sizeof(struct unwind_table) == UNWIND_TABLE_SIZE_VER0, "size");
@@ -156,11 +138,9 @@ TEST_F(registration, larger_elements_of_an_array)
 	}
 }
 
-/* An element at the end of what is mapped. */
 static struct unwind_table *last_element(const struct unwind_table *element)
 {
-	unsigned char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *pages = mmap(NULL, 2 * PAGE, RW, ANON, -1, 0);
 	struct unwind_table *last = (struct unwind_table *)(pages + PAGE) - 1;
 
 	if (pages == MAP_FAILED || munmap(pages + PAGE, PAGE))
@@ -188,16 +168,15 @@ TEST_F(registration, unmapped_arrays)
 
 TEST_F(registration, counts)
 {
+	static const unsigned long counts[] = { UNWIND_TABLE_MAX_COUNT + 1, 1UL << 31, -1UL };
+
 	/* How programs find out whether there is this system call. */
 	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_REGISTER, NULL, 0, sizeof(self->good)));
 	EXPECT_EQ(0, tables_call(PR_UNWIND_TABLES_UNREGISTER, NULL, 0, sizeof(self->good)));
 	for (unsigned int i = 0; i < ARRAY_SIZE(operations); i++) {
-		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good,
-					       UNWIND_TABLE_MAX_COUNT + 1, sizeof(self->good)));
-		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, 1UL << 31,
-					       sizeof(self->good)));
-		EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, -1UL,
-					       sizeof(self->good)));
+		for (unsigned int nth = 0; nth < ARRAY_SIZE(counts); nth++)
+			EXPECT_EQ(-EINVAL, tables_call(operations[i], &self->good, counts[nth],
+						       sizeof(self->good)));
 	}
 	EXPECT_FALSE(registered(&self->good));
 
@@ -221,9 +200,7 @@ struct long_call {
 static void *make_long_call(void *argument)
 {
 	struct long_call *call = argument;
-	struct unwind_table *batch = mmap(NULL, LONG_CALL * sizeof(*batch),
-					  PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct unwind_table *batch = mmap(NULL, LONG_CALL * sizeof(*batch), RW, ANON, -1, 0);
 
 	if (batch == MAP_FAILED)
 		return NULL;
@@ -283,8 +260,7 @@ TEST_F(registration, text_not_executable)
 	text = page_of(&self->layout, 1);
 	EXPECT_EQ(-EACCES, do_register(&text));
 	/* At two mappings there is no hole. */
-	ASSERT_EQ(0, mprotect(self->layout.text + 2 * PAGE, PAGE,
-			      PROT_READ | PROT_WRITE | PROT_EXEC));
+	ASSERT_EQ(0, mprotect(self->layout.text + 2 * PAGE, PAGE, RW | PROT_EXEC));
 	text = ranges(self->layout.text + 2 * PAGE, 2 * PAGE, self->layout.table, PAGE);
 	EXPECT_EQ(0, do_register(&text));
 }
@@ -374,34 +350,10 @@ TEST_F(registration, limit_is_enforced)
 	EXPECT_EQ(before, read_number(SYSCTL_MAX));
 }
 
-/* What a test has set is not left so, however the test ends. */
-TEST_F(registration, killed_while_a_sysctl_is_set)
-{
-	long before = read_number(SYSCTL_MAX);
-	int status, error;
-	pid_t pid = fork();
-
-	if (!pid) {
-		error = sysctl_set(SYSCTL_MAX, before + 1);
-		if (error || read_number(SYSCTL_MAX) != before + 1)
-			_exit(error == -EACCES ? KSFT_SKIP : KSFT_FAIL);
-		raise(SIGKILL);
-	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == KSFT_SKIP)
-		SKIP(return, "cannot write " SYSCTL_MAX);
-	ASSERT_TRUE(WIFSIGNALED(status));
-	/* It waits until the other value is gone. */
-	ASSERT_EQ(0, sysctl_set(SYSCTL_MAX, before + 2));
-	sysctl_restore();
-	EXPECT_EQ(before, read_number(SYSCTL_MAX));
-}
-
 TEST_F(registration, default_limit)
 {
 	static struct unwind_table many[4096 + 1];
-	unsigned char *text = mmap(NULL, 2 * (4096 + 1), PROT_READ | PROT_EXEC,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *text = mmap(NULL, 2 * (4096 + 1), RX, ANON, -1, 0);
 	long others = tables_count(), room = 4096 - others;
 
 	ASSERT_NE(MAP_FAILED, text);
@@ -476,7 +428,6 @@ TEST_F(registration, the_list_says_what_register_takes)
 }
 
 /* --- /proc/PID/unwind_tables --- */
-/* --- The file as it is read --- */
 
 /* Enough for several pages of the file. */
 #define LINES	400
@@ -504,7 +455,6 @@ static ssize_t read_file(const char *path, char *text, size_t size, size_t step)
 	return done;
 }
 
-/* Register LINES ranges of text, of two bytes each, each 16 bytes behind the last. */
 static bool register_lines(const struct layout *layout)
 {
 	static struct unwind_table tables[LINES];
@@ -613,7 +563,7 @@ TEST_F(registration, names_the_file)
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, ftruncate(fd, PAGE));
-	mapped = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	mapped = mmap(NULL, PAGE, RX, MAP_PRIVATE, fd, 0);
 	ASSERT_NE(MAP_FAILED, mapped);
 	table = ranges(mapped, PAGE, self->layout.table, PAGE);
 	ASSERT_EQ(0, do_register(&table));
@@ -628,7 +578,6 @@ TEST_F(registration, names_the_file)
 	EXPECT_NE(NULL, strstr(text, " sframe prctl unchecked\n")) TH_LOG("%s", text);
 }
 
-/* What a thread sees in its own file. */
 static void *read_as_thread(void *text)
 {
 	char path[64];
@@ -671,7 +620,6 @@ TEST_F(registration, tasks_without_memory)
 	EXPECT_EQ(0, proc_lines(2, lines, 8));
 }
 
-/* What a child sees that has become another user. */
 static int as_nobody(pid_t parent)
 {
 	static struct line lines[8];

@@ -3,28 +3,18 @@
  * All that a rule may say, each on a stack that fits that alone; and what the walker may
  * not follow: return addresses and CFAs that cannot be, and stacks that end.
  */
-#include "kselftest_harness.h"
-
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
+#include "harness.h"
 
 #include "synth_fixture.h"
-
-#define MANY_ROWS	3000
-/* All of them are below the budget of a stack. */
-#define MANY_FRAMES	5
 
 /* The tests can fail: what no rule says does not happen. */
 TEST_F(synth, without_a_rule)
 {
 	REGS.fp = AT(0x100);
-	WORD(0x00) = RETURN(1);
-	WORD(0x108) = RETURN(2);
+	WORDS({ 0x00, RETURN(1) }, { 0x108, RETURN(2) });
 	/* By frame pointer, then there is none. */
 	EXPECT_CALLERS(RETURN(2));
-	RULE(BY_SP(8));
-	RULE(OUTERMOST);
+	RULES(BY_SP(8), OUTERMOST);
 	EXPECT_CALLERS(RETURN(1));
 }
 
@@ -35,62 +25,20 @@ TEST_F(synth, cfa_from_sp)
 	static const int offsets[] = { 8, 0x40, 0x100, 0x108, 0x1000, 0x12000 };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(offsets); i++) {
-		NO_RULES();
-		RULE(BY_SP(offsets[i]));
-		RULE(BY_SP(0x20));
-		RULE(OUTERMOST);
-		WORD(offsets[i] - 8) = RETURN(1);
-		WORD(offsets[i] + 0x18) = RETURN(2);
+		RULES(BY_SP(offsets[i]), BY_SP(0x20), OUTERMOST);
+		WORDS({ offsets[i] - 8, RETURN(1) }, { offsets[i] + 0x18, RETURN(2) });
 		EXPECT_CALLERS(RETURN(1), RETURN(2));
 		memset(self->synth.stack, 0, SYNTH_STACK);
-	}
-}
-
-/* A lookup reads the last rows when it has read more than once. */
-TEST_F(synth, many_rows)
-{
-	static unsigned char rows[5 + (2 + ROW_SIZE) * MANY_ROWS] = {
-		MANY_ROWS & 0xff, MANY_ROWS >> 8, 1
-	};
-	static const unsigned char outermost[7] = { 1 };
-	unsigned long function = synth_function(&self->synth, 1);
-
-	for (unsigned int i = 0; i < MANY_ROWS; i++) {
-		const unsigned char row[] = { i, i >> 8, ROW_BY_SP(8 + i % 9 * 8) };
-
-		memcpy(&rows[5 + sizeof(row) * i], row, sizeof(row));
-	}
-	RULE(BY_SP(8));
-	synth_add(&self->synth, FUNCTION_SIZE, MANY_ROWS, rows, sizeof(rows));
-	synth_add(&self->synth, FUNCTION_SIZE + MANY_ROWS, 1, outermost, sizeof(outermost));
-
-	for (unsigned int row = 0; row < MANY_ROWS; row += MANY_FRAMES) {
-		unsigned long callers[MANY_FRAMES + 1], at = 0;
-
-		memset(self->synth.stack, 0, MANY_FRAMES * 0x100);
-		for (unsigned int i = 0; i < MANY_FRAMES; i++) {
-			callers[i] = function + row + i + 1;
-			WORD(at) = callers[i];
-			at += 8 + (row + i) % 9 * 8;
-		}
-		callers[MANY_FRAMES] = function + MANY_ROWS + 1;
-		WORD(at) = callers[MANY_FRAMES];
-		ASSERT_TRUE(synth_has(&self->synth, callers, MANY_FRAMES + 1));
 	}
 }
 
 TEST_F(synth, cfa_from_fp)
 {
 	/* Each of two functions saves the frame pointer where it points to. */
-	RULE(BY_FP(0x10, -0x10));
-	RULE(BY_FP(0x10, -0x10));
-	RULE(BY_FP(-0x80));
-	RULE(OUTERMOST);
+	RULES(BY_FP(0x10, -0x10), BY_FP(0x10, -0x10), BY_FP(-0x80), OUTERMOST);
 	REGS.fp = AT(0x40);
-	WORD(0x40) = AT(0x13000);
-	WORD(0x48) = RETURN(1);
-	WORD(0x13000) = AT(0x13100);
-	WORD(0x13008) = RETURN(2);
+	WORDS({ 0x40, AT(0x13000) }, { 0x48, RETURN(1) }, { 0x13000, AT(0x13100) },
+	      { 0x13008, RETURN(2) });
 	/* At last the CFA is below the frame pointer. */
 	WORD(0x13078) = RETURN(3);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3));
@@ -107,9 +55,7 @@ TEST_F(synth, cfa_from_another_register)
 		WORD(0x100 * i + 0x1000) = RETURN(1) + i;
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(registers); i++) {
-		NO_RULES();
-		RULE(FLEXIBLE(REG(registers[i]), 0x1008));
-		RULE(OUTERMOST);
+		RULES(FLEXIBLE(REG(registers[i]), 0x1008), OUTERMOST);
 		EXPECT_CALLERS(RETURN(1) + i);
 	}
 }
@@ -120,16 +66,10 @@ TEST_F(synth, cfa_on_the_stack)
 
 	REGS.fp = AT(0x200);
 	REGS.s1 = AT(0x300);
-	WORD(0x10) = AT(0x1000);
-	WORD(0x210) = AT(0x2000);
-	WORD(0x310) = AT(0x12000);
-	WORD(0xff8) = RETURN(1);
-	WORD(0x1ff8) = RETURN(1) + 1;
-	WORD(0x11ff8) = RETURN(1) + 2;
+	WORDS({ 0x10, AT(0x1000) }, { 0x210, AT(0x2000) }, { 0x310, AT(0x12000) },
+	      { 0xff8, RETURN(1) }, { 0x1ff8, RETURN(1) + 1 }, { 0x11ff8, RETURN(1) + 2 });
 	for (unsigned int i = 0; i < ARRAY_SIZE(registers); i++) {
-		NO_RULES();
-		RULE(FLEXIBLE(AT_REG(registers[i]), 0x10));
-		RULE(OUTERMOST);
+		RULES(FLEXIBLE(AT_REG(registers[i]), 0x10), OUTERMOST);
 		EXPECT_CALLERS(RETURN(1) + i);
 	}
 }
@@ -140,12 +80,8 @@ TEST_F(synth, cfa_on_the_stack)
 TEST_F(synth, return_address_on_the_stack)
 {
 	for (int offset = -0x300; offset <= HIGHEST_RA; offset += 8) {
-		NO_RULES();
-		RULE(FLEXIBLE(REG(SP), 0x400, AT_CFA, offset));
-		RULE(BY_SP(0x100));
-		RULE(OUTERMOST);
-		WORD(0x400 + offset) = RETURN(1);
-		WORD(0x4f8) = RETURN(2);
+		RULES(FLEXIBLE(REG(SP), 0x400, AT_CFA, offset), BY_SP(0x100), OUTERMOST);
+		WORDS({ 0x400 + offset, RETURN(1) }, { 0x4f8, RETURN(2) });
 		EXPECT_CALLERS(RETURN(1), RETURN(2));
 		WORD(0x400 + offset) = 0;
 	}
@@ -156,9 +92,7 @@ TEST_F(synth, return_address_far_away)
 	static const int offsets[] = { -0x12008, -0x10000, -0x1000, 0x1000, 0xdff0 };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(offsets); i++) {
-		NO_RULES();
-		RULE(FLEXIBLE(REG(SP), 0x12008, AT_CFA, offsets[i]));
-		RULE(OUTERMOST);
+		RULES(FLEXIBLE(REG(SP), 0x12008, AT_CFA, offsets[i]), OUTERMOST);
 		WORD(0x12008 + offsets[i]) = RETURN(1);
 		EXPECT_CALLERS(RETURN(1));
 		WORD(0x12008 + offsets[i]) = 0;
@@ -167,12 +101,9 @@ TEST_F(synth, return_address_far_away)
 
 TEST_F(synth, return_address_in_a_register)
 {
-	RULE(FLEXIBLE(REG(SP), 0x10, REG(S1), -3));
-	RULE(BY_SP(0x10));
-	RULE(OUTERMOST);
+	RULES(FLEXIBLE(REG(SP), 0x10, REG(S1), -3), BY_SP(0x10), OUTERMOST);
 	REGS.s1 = RETURN(1) + 3;
-	WORD(0x08) = RETURN(5);
-	WORD(0x18) = RETURN(2);
+	WORDS({ 0x08, RETURN(5) }, { 0x18, RETURN(2) });
 	EXPECT_CALLERS(RETURN(1), RETURN(2));
 }
 
@@ -183,13 +114,9 @@ TEST_F(synth, return_address_where_a_register_points_to)
 	REGS.sp = AT(0x20);
 	REGS.fp = AT(0x2000);
 	REGS.s3 = AT(0x3000);
-	WORD(0x00) = RETURN(1);
-	WORD(0x1fe0) = RETURN(1) + 1;
-	WORD(0x2fe0) = RETURN(1) + 2;
+	WORDS({ 0x00, RETURN(1) }, { 0x1fe0, RETURN(1) + 1 }, { 0x2fe0, RETURN(1) + 2 });
 	for (unsigned int i = 0; i < ARRAY_SIZE(registers); i++) {
-		NO_RULES();
-		RULE(FLEXIBLE(REG(SP), 0x10, AT_REG(registers[i]), -0x20));
-		RULE(OUTERMOST);
+		RULES(FLEXIBLE(REG(SP), 0x10, AT_REG(registers[i]), -0x20), OUTERMOST);
 		EXPECT_CALLERS(RETURN(1) + i);
 	}
 }
@@ -219,8 +146,7 @@ TEST_F(synth, fp_on_the_stack)
 	for (int offset = -0x300; offset <= 0x40; offset += 8) {
 		if (offset == -8)
 			continue;
-		WORD(0x3f8) = RETURN(1);
-		WORD(0x400 + offset) = AT(0x1000);
+		WORDS({ 0x3f8, RETURN(1) }, { 0x400 + offset, AT(0x1000) });
 		EXPECT_FP(BY_SP(0x400, offset));
 		EXPECT_FP(FLEXIBLE(REG(SP), 0x400, NO_RULE, AT_CFA, offset));
 		WORD(0x400 + offset) = 0;
@@ -245,11 +171,9 @@ TEST_F(synth, fp_where_a_register_points_to)
 	REGS.s2 = AT(0x3000);
 	WORD(0x10) = AT(0x1000);
 	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, NO_RULE, AT_REG(SP), 0x10));
-	WORD(0x10) = 0;
-	WORD(0x1ff8) = AT(0x1000);
+	WORDS({ 0x10, 0 }, { 0x1ff8, AT(0x1000) });
 	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, NO_RULE, AT_REG(FP), -8));
-	WORD(0x1ff8) = 0;
-	WORD(0x3008) = AT(0x1000);
+	WORDS({ 0x1ff8, 0 }, { 0x3008, AT(0x1000) });
 	EXPECT_FP(FLEXIBLE(REG(SP), 0x20, NO_RULE, AT_REG(S2), 8));
 }
 
@@ -261,24 +185,17 @@ TEST_F(synth, operands_are_the_current_frames)
 	REGS.sp = AT(0x100);
 	REGS.fp = AT(0x200);
 	/* CFA 0x400, by the old frame pointer, which the return address is at, too. */
-	WORD(0x200) = AT(0x1000);
-	WORD(0x208) = RETURN(1);
-	WORD(0x210) = AT(0x400);
+	WORDS({ 0x200, AT(0x1000) }, { 0x208, RETURN(1) }, { 0x210, AT(0x400) });
 	/* What is found by the new one, and by the new stack pointer. */
-	WORD(0x1008) = RETURN(8);
-	WORD(0x408) = RETURN(9);
+	WORDS({ 0x1008, RETURN(8) }, { 0x408, RETURN(9) });
 	RULE(FLEXIBLE(AT_REG(FP), 0x10, AT_REG(FP), 8, AT_REG(FP), 0));
 	/* The stack pointer is 0x400; its offsets are not from the new one, 0x500. */
 	RULE(FLEXIBLE(REG(SP), 0x100, AT_REG(SP), 0x20, AT_REG(SP), 0x28));
-	WORD(0x420) = RETURN(2);
-	WORD(0x428) = AT(0x2000);
-	WORD(0x520) = RETURN(8);
-	WORD(0x528) = AT(0x600);
+	WORDS({ 0x420, RETURN(2) }, { 0x428, AT(0x2000) }, { 0x520, RETURN(8) },
+	      { 0x528, AT(0x600) });
 	/* The return address from the old frame pointer, 0x2000, itself. */
 	RULE(FLEXIBLE(REG(FP), 0x10, AT_REG(FP), 8, AT_CFA, -0x10));
-	WORD(0x2000) = AT(0x3000);
-	WORD(0x2008) = RETURN(3);
-	WORD(0x3008) = RETURN(4);
+	WORDS({ 0x2000, AT(0x3000) }, { 0x2008, RETURN(3) }, { 0x3008, RETURN(4) });
 	RULE(BY_FP(0x10, -0x10));
 	RULE(OUTERMOST);
 	EXPECT_CALLERS(RETURN(1), RETURN(2), RETURN(3), RETURN(4));
@@ -298,22 +215,13 @@ TEST_F(synth, another_register_in_a_callers_frame)
 	REGS.s2 = RETURN(2);
 	/* By frame pointer it would go on as well. */
 	REGS.fp = AT(0x200);
-	WORD(0x00) = RETURN(1);
-	WORD(0x10) = RETURN(2);
-	WORD(0x108) = RETURN(2);
-	WORD(0x118) = AT(0x110);
-	WORD(0x208) = RETURN(2);
+	WORDS({ 0x00, RETURN(1) }, { 0x10, RETURN(2) }, { 0x108, RETURN(2) }, { 0x118, AT(0x110) },
+	      { 0x208, RETURN(2) });
 	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++) {
-		NO_RULES();
-		RULE(BY_SP(8));
-		RULE(others[i]);
-		RULE(OUTERMOST);
+		RULES(BY_SP(8), others[i], OUTERMOST);
 		EXPECT_CALLERS(RETURN(1));
 		/* On top it holds. */
-		NO_RULES();
-		RULE(others[i]);
-		RULE(OUTERMOST);
-		RULE(OUTERMOST);
+		RULES(others[i], OUTERMOST, OUTERMOST);
 		WORD(0x08) = RETURN(2);
 		EXPECT_CALLERS(RETURN(2));
 		WORD(0x08) = 0;
@@ -328,11 +236,8 @@ TEST_F(synth, another_register_below_a_signal)
 	ucontext_t *context;
 
 	memcpy(restorer, restorer_code, sizeof(restorer_code));
-	RULE(BY_SP(8));
-	RULE(FLEXIBLE(REG(S1), 0x10, AT_REG(S0), 8, REG(T1), 0x20));
-	RULE(BY_FP(0x10));
-	RULE(FLEXIBLE(REG(S1), 0x1010));
-	RULE(OUTERMOST);
+	RULES(BY_SP(8), FLEXIBLE(REG(S1), 0x10, AT_REG(S0), 8, REG(T1), 0x20), BY_FP(0x10),
+	      FLEXIBLE(REG(S1), 0x1010), OUTERMOST);
 	/* What is interrupted has its stack below the handler's. */
 	REGS.sp = AT(0x8000);
 	WORD(0x8000) = (unsigned long)restorer;
@@ -344,9 +249,7 @@ TEST_F(synth, another_register_below_a_signal)
 	REGS.s1 = AT(0x8100);
 	REGS.s0 = AT(0x8200);
 	REGS.t1 = AT(0x8300);
-	WORD(0x308) = RETURN(2);
-	WORD(0x428) = RETURN(3);
-	WORD(0x1208) = RETURN(4);
+	WORDS({ 0x308, RETURN(2) }, { 0x428, RETURN(3) }, { 0x1208, RETURN(4) });
 	EXPECT_CALLERS((unsigned long)restorer, ip, RETURN(2), RETURN(3));
 }
 
@@ -356,88 +259,11 @@ TEST_F(synth, outermost)
 
 	/* There would be more, by the next rule and by frame pointer. */
 	REGS.fp = AT(0x100);
-	WORD(0x00) = RETURN(1);
-	WORD(0x08) = RETURN(2);
-	WORD(0x108) = RETURN(2);
+	WORDS({ 0x00, RETURN(1) }, { 0x08, RETURN(2) }, { 0x108, RETURN(2) });
 	for (unsigned int i = 0; i < ARRAY_SIZE(ends); i++) {
-		NO_RULES();
-		RULE(ends[i]);
-		EXPECT_NO_CALLERS();
-		NO_RULES();
-		RULE(BY_SP(8));
-		RULE(ends[i]);
-		RULE(OUTERMOST);
+		EXPECT_NONE_BY(ends[i]);
+		RULES(BY_SP(8), ends[i], OUTERMOST);
 		EXPECT_CALLERS(RETURN(1));
-	}
-}
-
-/* --- Blocks that repeat --- */
-
-#define ENTRIES		4
-#define ENTRY_SIZE	16
-
-/* ... and what they have in common: lea 8(%rsp), %rsp; ret */
-static const unsigned char common_code[] = { 0x48, 0x8d, 0x64, 0x24, 0x08, 0xc3 };
-
-static unsigned char *plt;
-static unsigned long *plt_slots;
-
-/* A PLT behind the first functions of a synthetic stack, and its table. */
-static void make_plt(struct synth *synth)
-{
-	static const unsigned char rows[] = {
-		2, 0, 0x10, 0, ENTRY_SIZE,	/* MASK */
-		0, ROW_BY_SP(8), 11, ROW_BY_SP(16),
-	};
-	static const unsigned char common_rows[] = {
-		2, 0, 0, 0, 0, 0, ROW_BY_SP(16), 5, ROW_BY_SP(8),
-	};
-	unsigned char *common;
-
-	plt = synth->text + 8 * FUNCTION_SIZE;
-	plt_slots = (unsigned long *)(synth->text + 4 * PAGE);
-	common = plt + ENTRIES * ENTRY_SIZE;
-	for (int i = 0; i < ENTRIES; i++) {
-		unsigned char *at = plt + i * ENTRY_SIZE;
-		unsigned char entry[ENTRY_SIZE] = { 0xff, 0x25, [6] = 0x68, i, [11] = 0xe9 };
-		int slot = (unsigned char *)&plt_slots[i] - (at + 6);
-		int jump = common - (at + ENTRY_SIZE);
-
-		memcpy(entry + 2, &slot, sizeof(slot));
-		memcpy(entry + 12, &jump, sizeof(jump));
-		memcpy(at, entry, sizeof(entry));
-		plt_slots[i] = (unsigned long)at + 6;
-	}
-	memcpy(common, common_code, sizeof(common_code));
-	synth_add(synth, plt - synth->text, ENTRIES * ENTRY_SIZE, rows, sizeof(rows));
-	synth_add(synth, common - synth->text, sizeof(common_code), common_rows,
-		  sizeof(common_rows));
-}
-
-/* On top, as a caller, and interrupted, at all offsets of all entries. */
-TEST_F(synth, repeating_block)
-{
-	unsigned char *restorer = self->synth.text + 20 * FUNCTION_SIZE;
-
-	memcpy(restorer, restorer_code, sizeof(restorer_code));
-	RULE(BY_SP(8));
-	RULE(OUTERMOST);
-	make_plt(&self->synth);
-	for (int offset = 0; offset < ENTRIES * ENTRY_SIZE; offset++) {
-		unsigned long ip = (unsigned long)plt + offset;
-		int size = offset % ENTRY_SIZE < 11 ? 8 : 16;
-
-		/* The one before a return address is what counts. */
-		WORD(0x00) = ip + 1;
-		WORD(0x08) = size == 8 ? RETURN(1) : 0x1234;
-		WORD(0x10) = size == 8 ? 0x1234 : RETURN(1);
-		EXPECT_CALLERS(ip + 1, RETURN(1));
-
-		WORD(0x00) = (unsigned long)restorer;
-		synth_signal((void *)AT(0x08), ip, AT(0x400), 0);
-		WORD(0x400) = size == 8 ? RETURN(1) : 0x1234;
-		WORD(0x408) = size == 8 ? 0x1234 : RETURN(1);
-		EXPECT_CALLERS((unsigned long)restorer, ip, RETURN(1));
 	}
 }
 
@@ -466,37 +292,25 @@ TEST_F(synth, bad_return_address)
 	unsigned char *restorer = restorer_at(&self->synth);
 
 	/* What is behind them in the stack is good. */
-	WORD(0x00) = RETURN(1);
-	WORD(0x10) = RETURN(2);
-	WORD(0x18) = RETURN(2);
-	WORD(0x500) = RETURN(2);
+	WORDS({ 0x00, RETURN(1) }, { 0x10, RETURN(2) }, { 0x18, RETURN(2) }, { 0x500, RETURN(2) });
 	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
 		/* On the stack, near and far. */
 		WORD(0x08) = none[i];
-		NO_RULES();
-		RULE(BY_SP(8));
-		RULE(BY_SP(8));
+		RULES(BY_SP(8), BY_SP(8));
 		EXPECT_CALLERS(RETURN(1));
-		NO_RULES();
-		RULE(BY_SP(8));
-		RULE(FLEXIBLE(REG(SP), 0x800, AT_CFA, -0x800));
+		RULES(BY_SP(8), FLEXIBLE(REG(SP), 0x800, AT_CFA, -0x800));
 		EXPECT_CALLERS(RETURN(1));
 		/* By frame pointer. */
-		NO_RULES();
-		RULE(BY_SP(8));
+		RULES(BY_SP(8));
 		REGS.fp = AT(0x100);
-		WORD(0x100) = AT(0x200);
-		WORD(0x108) = none[i];
-		WORD(0x208) = RETURN(2);
+		WORDS({ 0x100, AT(0x200) }, { 0x108, none[i] }, { 0x208, RETURN(2) });
 		EXPECT_CALLERS(RETURN(1));
 		/* In a register. */
-		NO_RULES();
-		RULE(FLEXIBLE(REG(SP), 8, REG(S1), 0));
+		RULES(FLEXIBLE(REG(SP), 8, REG(S1), 0));
 		REGS.s1 = none[i];
 		EXPECT_NO_CALLERS();
 		/* Where a signal interrupted. */
-		NO_RULES();
-		RULE(BY_SP(8));
+		RULES(BY_SP(8));
 		WORD(0x00) = (unsigned long)restorer;
 		synth_signal((void *)AT(0x08), none[i], AT(0x500), AT(0x4f8));
 		EXPECT_CALLERS((unsigned long)restorer);
@@ -504,9 +318,7 @@ TEST_F(synth, bad_return_address)
 	}
 
 	/* The highest user address may be one, but there is no code. */
-	NO_RULES();
-	RULE(BY_SP(8));
-	RULE(BY_SP(8));
+	RULES(BY_SP(8), BY_SP(8));
 	REGS.fp = 0;
 	WORD(0x08) = 0x7fffffffefffUL;
 	EXPECT_CALLERS(RETURN(1));
@@ -519,8 +331,7 @@ TEST_F(synth, signals_in_other_code)
 	unsigned char *restorer = restorer_at(&self->synth);
 	ucontext_t *context;
 
-	RULE(BY_SP(8));
-	RULE(OUTERMOST);
+	RULES(BY_SP(8), OUTERMOST);
 	WORD(0x00) = (unsigned long)restorer;
 	context = synth_signal((void *)AT(0x08), RETURN(1), AT(0x500), 0);
 	EXPECT_CALLERS((unsigned long)restorer, RETURN(1));
@@ -542,14 +353,13 @@ TEST_F(synth, restorers_at_the_ends_of_mappings)
 	unsigned char *places[] = { page - len, page, page + PAGE - len, page + PAGE,
 				    page + 1 - len, page - 1, page + PAGE - 1 };
 
-	RULE(BY_SP(8));
-	RULE(OUTERMOST);
+	RULES(BY_SP(8), OUTERMOST);
 	for (int i = 0; i < 7; i++) {
 		unsigned long restorer = (unsigned long)places[i];
 
-		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+		ASSERT_EQ(0, mprotect(page, PAGE, RW | PROT_EXEC));
 		memcpy(places[i], restorer_code, len);
-		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_EXEC));
+		ASSERT_EQ(0, mprotect(page, PAGE, RX));
 		WORD(0x00) = restorer;
 		synth_signal((void *)AT(0x08), RETURN(1), AT(0x500), 0);
 		if (i < 4)
@@ -579,41 +389,24 @@ TEST_F(synth, bad_cfa)
 		((unsigned long *)AT(0x200))[at] = RETURN(1);
 	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
 		REGS.s0 = none[i];
-		NO_RULES();
-		RULE(FLEXIBLE(REG(S0), 0, REG(S1), 0));
-		RULE(OUTERMOST);
-		EXPECT_NO_CALLERS();
-		NO_RULES();
-		RULE(FLEXIBLE(REG(S0), 0, AT_REG(SP), 0));
-		RULE(OUTERMOST);
-		EXPECT_NO_CALLERS();
+		EXPECT_NONE_BY(FLEXIBLE(REG(S0), 0, REG(S1), 0), OUTERMOST);
+		EXPECT_NONE_BY(FLEXIBLE(REG(S0), 0, AT_REG(SP), 0), OUTERMOST);
 		/* By an offset that wraps around. */
 		REGS.s0 = none[i] - 0x7ffffff8;
-		NO_RULES();
-		RULE(FLEXIBLE(REG(S0), 0x7ffffff8, REG(S1), 0));
-		RULE(OUTERMOST);
-		EXPECT_NO_CALLERS();
+		EXPECT_NONE_BY(FLEXIBLE(REG(S0), 0x7ffffff8, REG(S1), 0), OUTERMOST);
 		/* On the stack. */
 		WORD(0x90) = none[i];
-		NO_RULES();
-		RULE(FLEXIBLE(AT_REG(SP), 0x10, REG(S1), 0));
-		RULE(OUTERMOST);
-		EXPECT_NO_CALLERS();
+		EXPECT_NONE_BY(FLEXIBLE(AT_REG(SP), 0x10, REG(S1), 0), OUTERMOST);
 	}
 	/* The last one is not wrong by itself. */
-	NO_RULES();
-	RULE(FLEXIBLE(REG(S0), 0x7ffffff8, REG(S1), 0));
-	RULE(OUTERMOST);
+	RULES(FLEXIBLE(REG(S0), 0x7ffffff8, REG(S1), 0), OUTERMOST);
 	REGS.s0 = AT(0x88) - 0x7ffffff8;
 	EXPECT_CALLERS(RETURN(1));
 	/* The topmost frame may have nothing on the stack any more, */
 	REGS.s0 = AT(0x80) - 0x7ffffff8;
 	EXPECT_CALLERS(RETURN(1));
 	/* but a caller has at least its return address there. */
-	NO_RULES();
-	RULE(BY_SP(8));
-	RULE(FLEXIBLE(REG(SP), 0, AT_CFA, 8));
-	RULE(OUTERMOST);
+	RULES(BY_SP(8), FLEXIBLE(REG(SP), 0, AT_CFA, 8), OUTERMOST);
 	WORD(0x90) = RETURN(2);
 	EXPECT_CALLERS(RETURN(1));
 }
@@ -629,9 +422,7 @@ TEST_F(synth, bad_frame_pointer)
 	REGS.sp = AT(0x80);
 	WORD(0x80) = RETURN(1);
 	/* What they would lead to is good. */
-	WORD(0x88) = RETURN(2);
-	WORD(0x109) = RETURN(2);
-	WORD(0x113) = RETURN(2);
+	WORDS({ 0x88, RETURN(2) }, { 0x109, RETURN(2) }, { 0x113, RETURN(2) });
 	RULE(BY_SP(8));
 	for (unsigned int i = 0; i < ARRAY_SIZE(none); i++) {
 		REGS.fp = none[i];
@@ -657,44 +448,29 @@ TEST_F(synth, end_of_the_stack)
 		memset(page, 0, PAGE);
 		REGS.sp = (unsigned long)(top - words);
 		top[-1] = RETURN(1);
-		NO_RULES();
-		RULE(BY_SP(8 * words));
-		RULE(OUTERMOST);
+		RULES(BY_SP(8 * words), OUTERMOST);
 		EXPECT_CALLERS(RETURN(1));
 		/* One word beyond: there the return address is no more, or the CFA alone. */
-		NO_RULES();
-		RULE(BY_SP(8 * words + 8));
-		RULE(OUTERMOST);
-		EXPECT_NO_CALLERS();
-		NO_RULES();
-		RULE(FLEXIBLE(REG(SP), 8 * words + 8, AT_CFA, -16));
-		RULE(OUTERMOST);
-		EXPECT_NO_CALLERS();
-		NO_RULES();
-		RULE(FLEXIBLE(REG(SP), 8 * words, AT_CFA, 0));
-		RULE(OUTERMOST);
-		EXPECT_NO_CALLERS();
+		EXPECT_NONE_BY(BY_SP(8 * words + 8), OUTERMOST);
+		EXPECT_NONE_BY(FLEXIBLE(REG(SP), 8 * words + 8, AT_CFA, -16), OUTERMOST);
+		EXPECT_NONE_BY(FLEXIBLE(REG(SP), 8 * words, AT_CFA, 0), OUTERMOST);
 	}
 }
 
 /* Below where the stack starts there is other memory. */
 TEST_F(synth, below_the_stack)
 {
-	ASSERT_EQ(0, mprotect(self->synth.stack, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC));
+	ASSERT_EQ(0, mprotect(self->synth.stack, PAGE, RW | PROT_EXEC));
 	REGS.sp = AT(PAGE);
 	for (unsigned long at = 0; at < 2 * PAGE; at += 8)
 		WORD(at) = RETURN(1);
 	for (int offset = 0; offset > -0x400; offset -= 8) {
 		bool there = 0x10 + offset >= 0;
 
-		NO_RULES();
-		RULE(FLEXIBLE(REG(SP), 0x10, AT_CFA, offset));
-		RULE(OUTERMOST);
+		RULES(FLEXIBLE(REG(SP), 0x10, AT_CFA, offset), OUTERMOST);
 		EXPECT_TRUE(synth_has(&self->synth, &(unsigned long){ RETURN(1) }, there));
 		/* The frame pointer alone is there. */
-		NO_RULES();
-		RULE(BY_SP(0x10, offset));
-		RULE(OUTERMOST);
+		RULES(BY_SP(0x10, offset), OUTERMOST);
 		EXPECT_TRUE(synth_has(&self->synth, &(unsigned long){ RETURN(1) }, there));
 	}
 }
@@ -716,9 +492,7 @@ TEST_F(synth, a_stack_in_pieces)
 	unsigned long callers[64];
 
 	/* Some frames lie across. */
-	RULE(BY_SP(FRAME));
-	RULE(BY_SP(FRAME));
-	RULE(OUTERMOST);
+	RULES(BY_SP(FRAME), BY_SP(FRAME), OUTERMOST);
 	write_frames(&self->synth, (unsigned long *)stack, FRAME, 64);
 	for (int i = 0; i < 64; i++)
 		callers[i] = RETURN(i == 63 ? 2 : 1);

@@ -58,35 +58,38 @@ FIXTURE_VARIANT(uprobe)
 };
 
 FIXTURE_VARIANT_ADD(uprobe, two_return_probes_in_the_stack)
-{
-	.probed = { outer, 0, 0, { URET(outer), URET(inner), ENTRY(inner_at), ENTRY(outer_at) },
-	{ { outer_at }, { inner_at, outer_return }, { outer_return }, { EMPTY } } },
-};
-
+	{ .probed = { outer, 0, 0, { URET(outer), URET(inner), ENTRY(inner_at), ENTRY(outer_at) },
+	    { { outer_at }, { inner_at, outer_return }, { outer_return }, { EMPTY } } } };
 FIXTURE_VARIANT_ADD(uprobe, two_return_probes_of_a_function)
-{
-	.probed = { outer, 0, 0, { URET(outer), URET(outer), ENTRY(inner_at) }, { { inner_at,
-	outer_return }, { EMPTY }, { EMPTY } } },
-};
-
+	{ .probed = { outer, 0, 0, { URET(outer), URET(outer), ENTRY(inner_at) }, { { inner_at,
+	    outer_return }, { EMPTY }, { EMPTY } } } };
 FIXTURE_VARIANT_ADD(uprobe, return_probes_around_a_tail_call)
-{
-	.probed = { tail_caller, 0, 0, { URET(tail_caller), URET(outer), ENTRY(inner_at) },
-	{ { inner_at, outer_return }, { EMPTY }, { EMPTY } } },
-};
-
+	{ .probed = { tail_caller, 0, 0, { URET(tail_caller), URET(outer), ENTRY(inner_at) },
+	    { { inner_at, outer_return }, { EMPTY }, { EMPTY } } } };
 FIXTURE_VARIANT_ADD(uprobe, return_probe_in_recursion)
-{
-	.probed = { recursive, 3, 0, { URET(recursive), ENTRY(inner_at) }, { { inner_at,
-	recursive_last_return, recursive_return, recursive_return }, { recursive_return,
-	recursive_return }, { recursive_return }, { EMPTY } } },
-};
-
+	{ .probed = { recursive, 3, 0, { URET(recursive), ENTRY(inner_at) }, { { inner_at,
+	    recursive_last_return, recursive_return, recursive_return }, { recursive_return,
+	    recursive_return }, { recursive_return }, { EMPTY } } } };
 FIXTURE_VARIANT_ADD(uprobe, return_probe_of_a_function_that_was_left)
-{
-	.probed = { jumper, 0, 0, { URET(jumper), URET(thrower), ENTRY(inner_at) }, { { inner_at,
-	jumper_return }, { EMPTY } } },
-};
+	{ .probed = { jumper, 0, 0, { URET(jumper), URET(thrower), ENTRY(inner_at) },
+	    { { inner_at, jumper_return }, { EMPTY } } } };
+
+FIXTURE_VARIANT_ADD(uprobe, sub_stepped)
+	{ .probed = { probed_sub, 0, 0, { ENTRY(sub_at) }, { { sub_at } } } };
+FIXTURE_VARIANT_ADD(uprobe, call_emulated)
+	{ .probed = { probed_call, 0, 0, { ENTRY(call_at) }, { { call_at } } } };
+#ifdef SFRAME
+/* Where the frame pointer is the caller's, and only a table knows. */
+FIXTURE_VARIANT_ADD(uprobe, tail_call_emulated)
+	{ .probed = { probed_jmp, 0, 0, { ENTRY(jmp_at) }, { { jmp_at } } } };
+#endif
+#if defined(SFRAME) || defined(__x86_64__)
+/* On arm64 a frame pointer leads past what was interrupted. */
+FIXTURE_VARIANT_ADD(uprobe, return_probes_around_a_signal)
+	{ .probed = { interrupted, 0, 0, { URET(interrupted), URET(handler), ENTRY(inner_at) },
+	    { { inner_at, handler_return, restorer, interrupted_at },
+	    { restorer, interrupted_behind }, { EMPTY } } } };
+#endif
 
 #include "uprobes.h"
 
@@ -99,7 +102,6 @@ static struct {
 static int events[MAX_PROBES];
 static int nr_events;
 
-/* Where in the program's file an address is. */
 static unsigned long file_offset(const void *at)
 {
 	const struct elf64_hdr *ehdr = (const void *)__ehdr_start;
@@ -293,7 +295,6 @@ TEST_F(uprobe, stacks)
 	EXPECT_TRUE(compare(probed->stacks, calls));
 }
 
-/* Whether nothing was sampled since the samples were taken. */
 static bool nothing_sampled(void)
 {
 	return __atomic_load_n(&sampler.page->data_head, __ATOMIC_ACQUIRE) ==

@@ -17,10 +17,6 @@
 #include "sysctl.h"
 #include "../vDSO/parse_vdso.h"
 
-/* What a program is told that is to be sampled and nothing else: with a table, or without. */
-#define ANEW		"anew"
-#define ANEW_WITHOUT	"anew-without"
-
 /* The vDSO answers for the first, and makes a system call for the second. */
 #define FAST_CLOCK	1	/* CLOCK_MONOTONIC */
 #define SLOW_CLOCK	2	/* CLOCK_PROCESS_CPUTIME_ID */
@@ -29,7 +25,6 @@
 #define SAMPLES		2000
 #define SECONDS		60
 
-/* The vDSO's mapping, and its table. */
 static unsigned long vdso, vdso_size, table, table_size;
 
 static bool in_vdso(unsigned long ip)
@@ -53,7 +48,6 @@ static unsigned int vdso_frames(const struct chain *chain)
 	return nr;
 }
 
-/* Call the vDSO once, and take the stack of the one sample. */
 static const char *call_once(struct chain *chain, struct chain *expected)
 {
 	vdso_clock = SLOW_CLOCK;
@@ -90,7 +84,6 @@ static int judge_vdso(const char *error, const struct chain *chain, const struct
 	return judge(error, chain, from, expected);
 }
 
-/* Sample the system call that the vDSO makes. */
 static int sample_syscall(void)
 {
 	static struct chain chain, expected;
@@ -121,7 +114,6 @@ static int open_entry(void)
 	return sampler_open_stacks(&sampler, attr);
 }
 
-/* Sample the first instruction of a function of the vDSO. */
 static int sample_entry(void)
 {
 	static struct chain chain, expected;
@@ -161,7 +153,6 @@ static int sample_both(void)
 	return sample_syscall() ?: sample_entry();
 }
 
-/* Samples at any instruction. */
 static struct {
 	unsigned int in_vdso, in_caller, elsewhere;
 } count;
@@ -192,7 +183,6 @@ static bool judge_any(const struct chain *chain, const void *unused)
 	return good;
 }
 
-/* Find the mapping of the vDSO, and its table; returns 0 or a negative errno. */
 static int find_vdso(void)
 {
 	const struct elf64_hdr *ehdr;
@@ -291,7 +281,6 @@ static int sample_vdso32(void)
 	return is_listed(" none discovery absent:elf-class [vdso]") ? 0 : NOT_SAMPLED;
 }
 
-/* Do something in a child, and sample it. */
 static bool child_is_right(bool (*before)(void), int (*sample)(void))
 {
 	int status = -1;
@@ -417,13 +406,4 @@ TEST_F(vdso, is_listed)
 	EXPECT_TRUE(is_listed(" eh_frame discovery good [vdso]"));
 }
 
-int main(int argc, char **argv)
-{
-	if (argc > 1 && (!strcmp(argv[1], ANEW) || !strcmp(argv[1], ANEW_WITHOUT))) {
-		if (find_vdso())
-			return NOT_SAMPLED;
-		find_clock();
-		return strcmp(argv[1], ANEW) ? sample_entry_without() : sample_both();
-	}
-	return test_harness_run(argc, argv);
-}
+TEST_HARNESS_MAIN

@@ -77,6 +77,29 @@ static int take(int number, void *handler, unsigned long flags, const void *rest
 
 #include "walks.h"
 
+FIXTURE_VARIANT_ADD(described, tail_call)
+	{ { { chain_tail, 0, { leaf_bad_fp_ip, chain_tail_return } }, .instead = { tail_inner } } };
+FIXTURE_VARIANT_ADD(undescribed, called_through_a_register)
+	{ { { asm_alone, 0, { asm_alone_ip }, .guessed = true } } };
+FIXTURE_VARIANT_ADD(described, signal)
+	{ { { chain_signal, 0, { leaf_bad_fp_ip, handler_return, USUAL_RESTORER,
+	    chain_signal_fault } }, USUAL_RESTORER } };
+FIXTURE_VARIANT_ADD(described, signal_on_a_lower_stack)
+	{ { { chain_signal, 0, { leaf_bad_fp_ip, handler_return, USUAL_RESTORER,
+	    chain_signal_fault } }, USUAL_RESTORER, ON_A_LOWER_STACK } };
+FIXTURE_VARIANT_ADD(described, signal_in_a_signal)
+	{ { { chain_signal, 0, { leaf_bad_fp_ip, handler_return, USUAL_RESTORER, handler_fault,
+	    USUAL_RESTORER, chain_signal_fault } }, USUAL_RESTORER } };
+FIXTURE_VARIANT_ADD(described, signal_at_the_first_instruction)
+	{ { { chain_signal_first, 0, { leaf_bad_fp_ip, handler_return, restorer,
+	    signal_first_fault, chain_signal_first_return } }, restorer } };
+FIXTURE_VARIANT_ADD(described, coroutine)
+	{ { { chain_coroutine, 0, { leaf_bad_fp_ip, handler_return, restorer, coroutine_fault },
+	    true }, restorer, .crosses = true } };
+FIXTURE_VARIANT_ADD(described, coroutine_with_signal_on_a_higher_stack)
+	{ { { chain_coroutine, 0, { leaf_bad_fp_ip, handler_return, restorer, coroutine_fault },
+	    true }, restorer, ON_A_HIGHER_STACK, .crosses = true } };
+
 static int take(int number, void *handler, unsigned long flags, const void *restorer)
 {
 	struct kernel_sigaction action = {
@@ -120,7 +143,7 @@ static void set_up(struct __test_metadata *_metadata, struct walk *walk, void *h
 		SKIP(return, NO_STACKS, "getppid()", error);
 	ASSERT_EQ(0, error);
 	/* A handler is interrupted itself. */
-	nest = walk->scenario.labels[3] == HANDLER_FAULT;
+	nest = walk->scenario.labels[3] == handler_fault;
 }
 
 FIXTURE_SETUP(described)

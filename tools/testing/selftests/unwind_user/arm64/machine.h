@@ -45,7 +45,6 @@ struct synth_regs {
 	unsigned long ip, sp, fp, ra, s0, s1, s2, s3, t0, t1, t2, t3, t4, t5;
 };
 
-/* Where a function with a row by SP has its return address. */
 static inline unsigned long *row_return(struct synth_regs *regs, unsigned long cfa)
 {
 	return &regs->ra;

@@ -1,36 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Functions to be probed, on top of those of chain.S.
- *
- * Where a probe is, and where functions return to, there is a label. What a
- * probe has to execute in the instruction's place is emulated for some, and stepped
- * elsewhere for others.
- */
-#include <asm/unistd.h>
-
-#include "chain_macros.S"
-
-/* Where a struct ucontext has the instruction pointer. */
-#define UC_PC	440
-
-#ifdef SFRAME
-.macro frame
-	push_record 0x40
-.endm
-.macro unframe
-	pop_record 0x40
-.endm
-#else
-.macro frame
-	push_frame
-.endm
-.macro unframe
-	pop_frame
-.endm
-#endif
-
-	.arch	armv8.3-a
-	.text
+/* Functions of this architecture to be probed. */
+#include "uprobe_macros.S"
 
 /* The first instruction is probed. */
 begin probed_store
@@ -54,23 +24,6 @@ label sub_at
 	ret
 end probed_sub
 
-/* One that has a frame and nothing else. */
-begin inner
-	frame
-label inner_at
-	nop
-	unframe
-	ret
-end inner
-
-begin probed_call
-	frame
-label call_at
-	bl	inner
-	unframe
-	ret
-end probed_call
-
 begin probed_adr
 	frame
 label adr_at
@@ -78,13 +31,6 @@ label adr_at
 	unframe
 	ret
 end probed_adr
-
-begin probed_jmp
-	frame
-	unframe
-label jmp_at
-	b	inner
-end probed_jmp
 
 begin probed_leaf
 	nop
@@ -125,94 +71,3 @@ label fault_at
 	unframe
 	ret
 end probed_fault
-
-begin outer
-	frame
-label outer_at
-	nop
-	bl	inner
-label outer_return
-	unframe
-	ret
-end outer
-
-/* Returns where the function returns to that it goes on as. */
-begin tail_caller
-	b	outer
-end tail_caller
-
-/* Recursion; as deep as w0 says. */
-begin recursive
-	frame
-	subs	w0, w0, #1
-	b.eq	1f
-	bl	recursive
-label recursive_return
-	b	2f
-1:	bl	inner
-label recursive_last_return
-2:	unframe
-	ret
-end recursive
-
-/* A function that is left without a return. */
-begin jumper
-	frame
-	mov	x9, sp
-	store	x9, jumper_sp, x10
-	bl	thrower
-	udf	#0
-1:	bl	inner
-label jumper_return
-	unframe
-	ret
-end jumper
-
-begin thrower
-	load	x9, jumper_sp
-	mov	sp, x9
-	b	1b
-end thrower
-
-/* Handler of SIGILL, and what it returns to, which nothing describes. */
-begin handler
-	frame
-	str	x2, [sp, #-16]!
-#ifdef SFRAME
-	.cfi_adjust_cfa_offset 16
-#endif
-	bl	inner
-label handler_return
-	ldr	x2, [sp], #16
-#ifdef SFRAME
-	.cfi_adjust_cfa_offset -16
-#endif
-	ldr	x9, [x2, #UC_PC]
-	add	x9, x9, #4
-	str	x9, [x2, #UC_PC]
-	unframe
-	ret
-end handler
-
-	nop
-label restorer
-	mov	x8, #__NR_rt_sigreturn
-	svc	#0
-
-begin interrupted
-	frame
-label interrupted_at
-	udf	#0
-label interrupted_behind
-	unframe
-	ret
-end interrupted
-
-	.bss
-	.balign	8
-label fault_page
-	.quad	0
-jumper_sp:
-	.quad	0
-
-	.section .note.GNU-stack, "", @progbits

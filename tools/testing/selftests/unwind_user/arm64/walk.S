@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * More stacks that are known to the byte: signed return addresses, those that are still
- * in a register, frame records at any place, code without a table, signal frames, and
- * stacks that are left for another. Linked with chain.S.
+ * Stacks of this architecture: signed return addresses, those that are still in a register,
+ * frame records at any place, code without a table, and signals in other frames.
  */
-#include <asm/unistd.h>
-
 #include "chain_macros.S"
-
-	.arch	armv8.3-a
-	.text
 
 /* --- Signed return addresses --- */
 
@@ -69,13 +63,7 @@ label in_register_ip
 	ret
 end in_register
 
-begin chain_in_register
-	push_record
-	bl	in_register
-label chain_in_register_return
-	pop_record
-	ret
-end chain_in_register
+caller chain_in_register, push_fp, pop_fp, in_register
 
 /* --- Frame records anywhere in the frame --- */
 
@@ -122,20 +110,12 @@ record record_32768, 0x9000, 0x8000, record_4096
 /* As LLVM does: at the top, and the CFA is from the frame pointer. */
 record record_top, 0x90, 0x80, record_32768, 1
 
-begin chain_records
-	push_record
-	bl	record_top
-label chain_records_return
-	pop_record
-	ret
-end chain_records
+caller chain_records, push_fp, pop_fp, record_top
 
 /* A stack pointer that no table knows, in two frames. */
 begin by_fp_inner
 	push_frame
-	and	x9, x29, #0xff0
-	add	x9, x9, #0x100
-	sub	sp, sp, x9
+	unknown_sp
 	bl	leaf_bad_fp
 label by_fp_inner_return
 	mov	sp, x29
@@ -145,30 +125,13 @@ end by_fp_inner
 
 begin chain_by_fp
 	push_frame
-	and	x9, x29, #0xff0
-	add	x9, x9, #0x100
-	sub	sp, sp, x9
+	unknown_sp
 	bl	by_fp_inner
 label chain_by_fp_return
 	mov	sp, x29
 	pop_frame
 	ret
 end chain_by_fp
-
-/* The frame of what calls this is gone. */
-begin tail_inner
-	push_record 0x60
-	pop_record 0x60
-	b	leaf_bad_fp
-end tail_inner
-
-begin chain_tail
-	push_record 16, x19
-	bl	tail_inner
-label chain_tail_return
-	pop_record 16, x19
-	ret
-end chain_tail
 
 /* A frame pointer whose highest byte says something else. */
 begin chain_tagged
@@ -185,37 +148,29 @@ end chain_tagged
 
 /* --- Code that nobody has described --- */
 
-.macro begin_bare name
-	.globl	\name
-	.type	\name, @function
-\name:
-.endm
-
-.macro end_bare name
-	.size	\name, . - \name
-.endm
-
-/* Called through a register, by chain_call(). */
-begin_bare bare_alone
-	getppid
-label bare_alone_ip
-	ret
-end_bare bare_alone
-
-begin chain_bare
+/* A frame whose record is at its bottom, and the frame pointer there. */
+.macro push_stub
 	push_record 0x30
 	mov	x29, sp
-	bl	bare_alone
-label chain_bare_return
+.endm
+
+.macro pop_stub
 	pop_record 0x30
-	ret
-end chain_bare
+.endm
+
+/* The same with a frame pointer that leads nowhere. */
+.macro push_lost
+	push_record 0x30
+	set_fp	0x1238
+.endm
+
+caller chain_bare, push_stub, pop_stub, asm_alone
 
 /* Through a signed pointer. */
 begin chain_bare_blraaz
 	push_record 0x30
 	mov	x29, sp
-	adr	x9, bare_alone
+	adr	x9, asm_alone
 	paciza	x9
 	blraaz	x9
 label chain_bare_blraaz_return
@@ -231,14 +186,7 @@ label bare_stub_ip
 	br	x17
 end_bare bare_stub
 
-begin chain_bare_stub
-	push_record 0x30
-	mov	x29, sp
-	bl	bare_stub
-label chain_bare_stub_return
-	pop_record 0x30
-	ret
-end chain_bare_stub
+caller chain_bare_stub, push_stub, pop_stub, bare_stub
 
 /* Entries of a PLT, and a veneer, as linkers make them. */
 	.balign	16
@@ -291,21 +239,10 @@ begin stub_resolver
 	b	leaf_bad_fp
 end stub_resolver
 
-.macro chain_stub name, stub
-begin \name
-	push_record 0x30
-	mov	x29, sp
-	bl	\stub
-label \name\()_return
-	pop_record 0x30
-	ret
-end \name
-.endm
-
-chain_stub chain_stub_entry, stub_entry
-chain_stub chain_stub_bti, stub_bti
-chain_stub chain_stub_veneer, stub_veneer
-chain_stub chain_stub_first, stub_first
+caller chain_stub_entry, push_stub, pop_stub, stub_entry
+caller chain_stub_bti, push_stub, pop_stub, stub_bti
+caller chain_stub_veneer, push_stub, pop_stub, stub_veneer
+caller chain_stub_first, push_stub, pop_stub, stub_first
 
 /* In the middle, with a frame record, and the callers' rules need the stack pointer. */
 begin_bare bare_middle
@@ -317,14 +254,7 @@ label bare_middle_return
 	ret
 end_bare bare_middle
 
-begin chain_bare_middle
-	push_record 0x30
-	mov	x29, sp
-	bl	bare_middle
-label chain_bare_middle_return
-	pop_record 0x30
-	ret
-end chain_bare_middle
+caller chain_bare_middle, push_stub, pop_stub, bare_middle
 
 /* The record of the caller is not at the bottom of its frame. */
 begin bare_deep_middle
@@ -344,33 +274,13 @@ label bare_deep_middle_return
 	ret
 end bare_deep_middle
 
-begin chain_bare_middle_deep
-	push_record 0x30
-	bl	bare_deep_middle
-label chain_bare_middle_deep_return
-	pop_record 0x30
-	ret
-end chain_bare_middle_deep
+caller chain_bare_middle_deep, "push_record 0x30", "pop_record 0x30", bare_deep_middle
 
 /* Further callers have no frame pointer: it takes the stack pointer to find them. */
-begin chain_bare_middle_recovered
-	push_record 0x30
-	mov	x29, #0x1238
-	bl	bare_deep_middle
-label chain_bare_middle_recovered_return
-	pop_record 0x30
-	ret
-end chain_bare_middle_recovered
+caller chain_bare_middle_recovered, push_lost, pop_stub, bare_deep_middle
 
 /* The same on top: it may have moved the stack pointer. */
-begin chain_bare_lost_fp
-	push_record 0x30
-	mov	x29, #0x1238
-	bl	bare_alone
-label chain_bare_lost_fp_return
-	pop_record 0x30
-	ret
-end chain_bare_lost_fp
+caller chain_bare_lost_fp, push_lost, pop_stub, asm_alone
 
 /* It has called, and keeps its return address where nobody looks. */
 begin_bare bare_lost
@@ -387,94 +297,19 @@ begin_bare bare_nothing
 	ret
 end_bare bare_nothing
 
-begin chain_bare_lost
-	push_record 0x30
-	bl	bare_lost
-	pop_record 0x30
-	ret
-end chain_bare_lost
+caller chain_bare_lost, push_fp, pop_fp, bare_lost
 
 /* --- Signals --- */
-
-/* Where a struct ucontext has the instruction pointer. */
-#define UC_PC	440
-
-/*
- * Handler of SIGILL: is sampled, or, if that is wanted, interrupted itself; then
- * goes on behind the udf.
- */
-begin handler
-	push_record 16, x19
-	store	x30, handler_returns_to, x9
-	mov	x19, x2
-	load	x10, nest
-	store	xzr, nest, x9
-	cbz	x10, 1f
-label handler_udf
-	udf	#0
-	b	2f
-1:	bl	leaf_bad_fp
-label handler_return
-2:	ldr	x9, [x19, #UC_PC]
-	add	x9, x9, #4
-	str	x9, [x19, #UC_PC]
-	pop_record 16, x19
-	ret
-end handler
-
-/* What handlers return to: a C library has this, without a table. */
-	nop
-label restorer
-	mov	x8, #__NR_rt_sigreturn
-	svc	#0
-	udf	#0
-	known_code restorer
-
-/* Interrupted in the middle of a frame, with an x29 that is no frame pointer. */
-begin chain_signal
-	push_record 0x40
-	mov	x29, #0x4321
-label chain_signal_udf
-	udf	#0
-	pop_record 0x40
-	ret
-end chain_signal
 
 /* In a leaf: the link register has the return address, of then. */
 begin signal_leaf
 	nop
-label signal_leaf_udf
+label signal_leaf_fault
 	udf	#0
 	ret
 end signal_leaf
 
-begin chain_signal_leaf
-	push_record
-	bl	signal_leaf
-label chain_signal_leaf_return
-	pop_record
-	ret
-end chain_signal_leaf
-
-/* At its first instruction: one before is another function's. */
-begin before_first
-	push_record 0x60
-	udf	#0
-end before_first
-
-begin signal_first
-label signal_first_udf
-	udf	#0
-	ret
-end signal_first
-
-begin chain_signal_first
-	push_record
-	bl	signal_first
-label chain_signal_first_return
-	pop_record
-	ret
-end chain_signal_first
+caller chain_signal_leaf, push_fp, pop_fp, signal_leaf
 
 /* While the CFA and the return address are in registers, which only the signal's frame has. */
 begin chain_signal_x10
@@ -484,7 +319,7 @@ begin chain_signal_x10
 	.cfi_register x30, x11
 	mov	x30, #0
 	sub	sp, sp, #0x80
-label chain_signal_x10_udf
+label chain_signal_x10_fault
 	udf	#0
 	mov	x30, x11
 	.cfi_restore x30
@@ -492,31 +327,6 @@ label chain_signal_x10_udf
 	.cfi_def_cfa sp, 0
 	ret
 end chain_signal_x10
-
-/* --- Other stacks --- */
-
-/* The first function of a coroutine, in which a signal comes. */
-begin coroutine
-	.cfi_undefined x30
-label coroutine_udf
-	udf	#0
-	load	x9, coroutine_caller
-	mov	sp, x9
-	b	chain_coroutine_resume
-end coroutine
-
-begin chain_coroutine
-	push_frame
-	mov	x9, sp
-	store	x9, coroutine_caller, x10
-	adrp	x9, coroutine_stack_end
-	add	x9, x9, #:lo12:coroutine_stack_end
-	mov	sp, x9
-	b	coroutine
-label chain_coroutine_resume
-	pop_frame
-	ret
-end chain_coroutine
 
 	.data
 	.balign	8
@@ -526,19 +336,5 @@ stub_targets:
 	.quad	leaf_bad_fp, stub_resolver
 
 	.bss
-	.balign	4096
-	.skip	65536
-coroutine_stack_end:
-	.skip	16
-coroutine_caller:
-	.quad	0
-label nest
-	.quad	0
-label signed_word
-	.quad	0
-label handler_returns_to
-	.quad	0
-label vdso_restorer
-	.quad	0
-
-	.section .note.GNU-stack, "", @progbits
+	.balign	8
+variable signed_word

@@ -51,14 +51,12 @@ struct eh_fde {
 
 #define EH_FDE_HEAD	offsetof(struct eh_fde, program)
 
-/* Find where the next FDE is going to stand. */
 struct eh_fde *eh_next(struct synth *synth);
 struct eh_header *eh_header(struct synth *synth);
 /* Start the table anew: it has no functions, and the CFA is at SP + 8 in the CIEs. */
 void eh_no_rules(struct synth *synth);
 /* Add a function, with the CIE at an offset, and the program of its FDE. Returns the FDE. */
 struct eh_fde *eh_add(struct synth *synth, unsigned int cie, const void *program, size_t len);
-/* Register the table as one of .eh_frame. Returns 0 or a negative errno. */
 int eh_register(struct synth *synth);
 
 #define EH_CFI(...) ({							\
@@ -72,5 +70,22 @@ int eh_register(struct synth *synth);
 	eh_add(&self->synth, EH_SIGNAL_CIE, program, sizeof(program));	\
 })
 #define EH_NO_RULES()	eh_no_rules(&self->synth)
+
+struct eh_program {
+	size_t len;
+	unsigned char bytes[16];
+};
+
+#define CFI(...) \
+	((struct eh_program){ sizeof((unsigned char[]){ __VA_ARGS__ }), { __VA_ARGS__ } })
+/* The table has functions with these programs alone. */
+#define EH_RULES(...) do {						\
+	const struct eh_program programs[] = { __VA_ARGS__ };		\
+									\
+	EH_NO_RULES();							\
+	for (unsigned int nth = 0; nth < ARRAY_SIZE(programs); nth++)	\
+		eh_add(&self->synth, EH_CIE, programs[nth].bytes,	\
+		       programs[nth].len);				\
+} while (0)
 
 #endif /* EH_FRAME_H */

@@ -15,13 +15,11 @@
 
 /* Let a share of allocations and copies fail, of tasks that want it. Returns 0 or an error. */
 int faults_on(const char *percent);
-/* Let nothing fail any more. Returns 0 or a negative errno. */
 int faults_off(void);
 /* Say whether this thread, and those that it makes, want faults. */
 void want_faults(bool wish);
 /* Let the @n-th allocation or copy of this thread fail, from now on. */
 void fault_arm(int fd, int n);
-/* Find out whether it has failed. */
 bool fault_happened(int fd);
 
 #endif /* FAULTS_H */

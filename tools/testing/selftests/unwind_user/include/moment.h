@@ -19,7 +19,6 @@ extern const char known_ip[], known_behind[], known_inner_return[], known_outer_
 
 /* Compare a stack with that of known_syscall(), with @ip on top. */
 bool is_known_stack_at(const unsigned long *ips, unsigned long nr, const char *ip);
-/* Compare a stack with that of known_syscall() in its system call. */
 bool is_known_stack(const unsigned long *ips, unsigned long nr);
 /* A probed instruction that has another stack. Then the program ends. */
 void probed_exit(void *sp, void *bp);
@@ -64,31 +63,24 @@ int records(struct sampler *sampler, struct record *all, int max);
  * and of the same thread. Returns less than 0 if there is another sample.
  */
 int samples_with(struct sampler *sampler, bool (*is_right)(const struct record *stack));
-/* Count the samples that have the stack of known_syscall(). Returns as above. */
 int samples_with_stack(struct sampler *sampler);
 /* The same in a system call that a signal ends, and that is to be made again. */
 int samples_with_restart(struct sampler *sampler);
-/* Count the samples without a user stack. Returns less than 0 if there is another sample. */
 int samples_without_stack(struct sampler *sampler);
-/* Make the pipes by which the test and its child speak. Returns 0 or a negative errno. */
 int child_pipes(void);
 /* Wait for the id of the thread that is to be sampled. Returns whether it came. */
 bool child_tid(pid_t *tid);
 /* Tell the test that the calling thread is to be sampled. */
 bool child_tell(void);
-/* Wait until the test lets the child go on. */
 bool child_wait(void);
 /* Do both, or exit. */
 void child_ready(void);
-/* Let the child go on. */
 bool child_go(void);
-/* Start a thread. */
 bool child_thread(pthread_t *id, void (*run)(void));
 /* Run a function in a thread that is not the first, and wait for its end. */
 void child_in_thread(void (*run)(void));
 /* Count the frames of the only stack. Returns -1 if there is no stack, or another one. */
 int frames_of_stack(struct sampler *sampler);
-/* Wait until a thread waits in a system call. Returns whether it does. */
 bool waits_in(pid_t pid, pid_t tid, int number);
 /* A system call that does not return, on a stack of two pages. */
 __noreturn void last_syscall(long number, long a, long b, char *area);

@@ -28,20 +28,17 @@ struct object {
 
 /* Make a good object whose first address is @vaddr, by its headers. */
 struct object object_at(unsigned long vaddr);
-/* Make a good object at address 0. */
 struct object object_good(void);
 /* Make an object whose table says that nobody calls the leaf. */
 struct object object_outermost(void);
 /* Write an object to its file, a new one for a start. Returns 0 or a negative errno. */
 int object_write(struct object *object);
-/* Map the parts of the file at the base. Returns 0 or a negative errno. */
 int object_map_parts(const struct object *object);
 /* Write the file and map it between pages without access. Returns 0 or a negative errno. */
 int object_make(struct object *object);
 /* Unmap an object, so that nothing is known of it, and map it again. Returns as above. */
 int object_map_again(const struct object *object);
 unsigned char *object_text(const struct object *object);
-/* Describe the table that the kernel should find. */
 struct unwind_table object_ranges(const struct object *object);
 
 #endif /* OBJECT_H */

@@ -46,10 +46,8 @@ struct scenario {
 /* The event of a program, once it is open. */
 extern struct sampler sampler;
 
-/* Add an address to a stack that is expected. */
 void expect(struct chain *chain, const void *ip);
 
-/* The whole stack of a scenario. */
 void expect_scenario(const struct scenario *scenario, struct chain *expected);
 
 /* Whether a stack has the first frames of an expected one, at least one. */

@@ -95,7 +95,6 @@ struct synth {
 	struct chain chain;
 };
 
-/* Start the table anew: it has no functions. */
 void synth_no_rules(struct synth *synth);
 /* Add a function to the table. @rows: its attribute and rows, as they are in the table. */
 void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const void *rows,
@@ -105,7 +104,6 @@ void synth_add(struct synth *synth, unsigned long text_offset, __u32 size, const
  * CFA, unless the rule says where: also where only x86's calls store it there.
  */
 void synth_rule(struct synth *synth, struct rule rule);
-/* Compute the address of the @nth function. */
 unsigned long synth_function(const struct synth *synth, int nth);
 /* Compute where in the @nth function its callee returns to. */
 unsigned long synth_return(const struct synth *synth, int nth);
@@ -125,16 +123,48 @@ ucontext_t *synth_signal(void *at, unsigned long ip, unsigned long sp, unsigned 
 /* For tests whose fixture has a struct synth of that name. */
 #define RULE(...)	synth_rule(&self->synth, __VA_ARGS__)
 #define NO_RULES()	synth_no_rules(&self->synth)
+/* The table has these rules alone. */
+#define RULES(...) do {							\
+	const struct rule rules[] = { __VA_ARGS__ };			\
+									\
+	NO_RULES();							\
+	for (unsigned int nth = 0; nth < ARRAY_SIZE(rules); nth++)	\
+		RULE(rules[nth]);					\
+} while (0)
 #define REGS		(self->synth.frame.regs)
 #define RETURN(nth)	synth_return(&self->synth, nth)
 /* The address of a word of the stack, and the word. */
 #define AT(offset)	((unsigned long)self->synth.stack + (offset))
 #define WORD(offset)	(*(unsigned long *)AT(offset))
+/* Pairs of an offset and what is written there. */
+#define WORDS(...) do {							\
+	const struct {							\
+		long at;						\
+		unsigned long word;					\
+	} words[] = { __VA_ARGS__ };					\
+									\
+	for (unsigned int nth = 0; nth < ARRAY_SIZE(words); nth++)	\
+		WORD(words[nth].at) = words[nth].word;			\
+} while (0)
 #define EXPECT_CALLERS(...) do {					\
 	const unsigned long callers[] = { __VA_ARGS__ };		\
 									\
 	EXPECT_TRUE(synth_has(&self->synth, callers, ARRAY_SIZE(callers))); \
 } while (0)
 #define EXPECT_NO_CALLERS()	EXPECT_TRUE(synth_has(&self->synth, NULL, 0))
+/* Rules by which nothing is found. */
+#define EXPECT_NONE_BY(...) do {					\
+	RULES(__VA_ARGS__);						\
+	EXPECT_NO_CALLERS();						\
+} while (0)
+/* The callers, and how the stack ends: an enum perf_callchain_end, less what all begin with. */
+#define EXPECT_ENDS(how, ...) do {					\
+	EXPECT_CALLERS(__VA_ARGS__);					\
+	EXPECT_EQ(PERF_CALLCHAIN_END_##how, self->synth.chain.end);	\
+} while (0)
+#define EXPECT_STACK(how, by_frame_pointer, ...) do {			\
+	EXPECT_ENDS(how, ##__VA_ARGS__);				\
+	EXPECT_EQ(by_frame_pointer, self->synth.chain.guessed);		\
+} while (0)
 
 #endif /* SYNTH_H */

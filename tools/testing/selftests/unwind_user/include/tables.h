@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Registering unwind tables, and tables made by hand.
+ * Registering unwind tables, and tables made by hand. What is not said to return something else
+ * returns a negative errno if it fails, or a number.
  */
 #ifndef TABLES_H
 #define TABLES_H
@@ -17,9 +18,12 @@
 #include "sampler.h"
 #include "sysctl.h"
 
-/* Make the system call. Returns a number of elements, or a negative errno. */
+/* Memory, for mmap() and mprotect(). */
+#define ANON		(MAP_PRIVATE | MAP_ANONYMOUS)
+#define RW		(PROT_READ | PROT_WRITE)
+#define RX		(PROT_READ | PROT_EXEC)
+
 long tables_call(unsigned long operation, void *array, unsigned long count, unsigned long size);
-/* Make the system call for one element. Returns 0 or a negative errno. */
 int tables_one(unsigned long operation, const struct unwind_table *table);
 
 #define do_register(table)	tables_one(PR_UNWIND_TABLES_REGISTER, table)
@@ -38,9 +42,7 @@ struct listed {
 
 /* List up to @count tables, by system calls only. Returns how many there are, or an error. */
 long tables_list(struct listed *tables, unsigned long count);
-/* Count all tables. Returns their number, or a negative errno. */
 long tables_count(void);
-/* Compare the addresses of text and table. */
 bool same_ranges(const struct unwind_table *a, const struct unwind_table *b);
 /* Find a registered table. Its state is TABLE_MISSING if it is not there. */
 struct listed tables_find(const struct unwind_table *wanted);
@@ -111,11 +113,8 @@ struct layout {
 	struct unwind_table good;
 };
 
-/* Write code where it may be executed. */
 void write_code(void *at, const void *code, size_t len);
-/* Write a function like leaf_code. */
 void write_leaf(void *at);
-/* Map a layout. Returns 0 or a negative errno. */
 int layout_make(struct layout *layout);
 
 /* How a stack goes on behind a leaf. */
@@ -134,11 +133,8 @@ enum leaf_stack call_leaf(struct sampler *sampler, const void *leaf);
 #define NO_TABLES	"no PR_UNWIND_TABLES; see config"
 #define NO_STACKS	"no deferred stacks: errno %d; see config"
 
-/* Find out whether the kernel has no tables. */
 bool tables_missing(void);
-/* Wait for a child. Returns whether it exited with 0. */
 bool ended_well(pid_t pid);
-/* Write a string to a file. Returns 0 or a negative errno. */
 int write_string(const char *path, const char *text);
 
 /* A line of /proc/PID/unwind_tables. */
@@ -152,15 +148,12 @@ struct line {
 
 /* Read the unwind_tables file of a process. Returns the number of lines, or an error. */
 int proc_all_lines(pid_t pid, struct line *lines, int max);
-/* Do so without the texts that have no table. */
 int proc_lines(pid_t pid, struct line *lines, int max);
-/* Find the line of a table, or return NULL. */
 struct line *line_of(struct line *lines, int n, const struct unwind_table *table);
 /* Find the state of a table in this process' file. It is empty if there is no such table. */
 const char *state_of(const struct unwind_table *table);
 /* Describe a page of a layout's text as a range of its own, for a registration. */
 struct unwind_table page_of(const struct layout *layout, int page);
-/* Make the system call for several tables. Returns a number of tables, or an error. */
 long batch_call(unsigned long operation, struct unwind_table *batch, unsigned long count);
 
 #endif /* TABLES_H */

@@ -152,7 +152,6 @@ static void *changing_write(void *data)
 	return NULL;
 }
 
-/* Whether a stack can be one. */
 static const char *changing_judge(const struct synth *synth, unsigned int frames)
 {
 	const struct chain *chain = &synth->chain;

@@ -97,8 +97,7 @@ int object_map_parts(const struct object *object)
 
 int object_make(struct object *object)
 {
-	unsigned char *area = mmap(NULL, OBJECT_SIZE + 2 * PAGE, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *area = mmap(NULL, OBJECT_SIZE + 2 * PAGE, PROT_NONE, ANON, -1, 0);
 
 	if (area == MAP_FAILED)
 		return -errno;

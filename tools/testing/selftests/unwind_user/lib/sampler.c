@@ -183,7 +183,6 @@ int sampler_open_clock(struct sampler *sampler, unsigned long period)
 	return sampler_open_stacks(sampler, attr);
 }
 
-/* Copy out of the ring, around its end. */
 static void ring_copy(const struct sampler *sampler, unsigned long from, void *to, size_t len)
 {
 	unsigned char *bytes = to;

@@ -76,9 +76,9 @@ unsigned long synth_return(const struct synth *synth, int nth)
 
 void *synth_memory(size_t len)
 {
-	char *area = mmap(NULL, len + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *area = mmap(NULL, len + 2 * PAGE, PROT_NONE, ANON, -1, 0);
 
-	if (area == MAP_FAILED || mprotect(area + PAGE, len, PROT_READ | PROT_WRITE))
+	if (area == MAP_FAILED || mprotect(area + PAGE, len, RW))
 		return NULL;
 	return area + PAGE;
 }
@@ -97,7 +97,7 @@ int synth_make(struct synth *synth)
 	synth->stack += SYNTH_BELOW;
 	memset(synth->text, 0x90, SYNTH_TEXT);
 	write_code(synth->text, synth_code, sizeof(synth_code));
-	if (mprotect(synth->text, SYNTH_TEXT, PROT_READ | PROT_WRITE | PROT_EXEC))
+	if (mprotect(synth->text, SYNTH_TEXT, RW | PROT_EXEC))
 		return -errno;
 	synth_no_rules(synth);
 	synth->ranges = ranges(synth->text, SYNTH_TEXT, synth->table, SYNTH_TABLE);

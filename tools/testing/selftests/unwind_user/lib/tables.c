@@ -125,8 +125,7 @@ void write_leaf(void *at)
 
 int layout_make(struct layout *layout)
 {
-	unsigned char *area = mmap(NULL, LAYOUT_PAGES * PAGE, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *area = mmap(NULL, LAYOUT_PAGES * PAGE, RW, ANON, -1, 0);
 
 	if (area == MAP_FAILED)
 		return -errno;
@@ -138,7 +137,7 @@ int layout_make(struct layout *layout)
 	*layout->table = table_for(layout->table, layout->text);
 	layout->good = ranges(layout->text, PART_PAGES * PAGE, layout->table, PART_PAGES * PAGE);
 
-	if (mprotect(layout->text, PART_PAGES * PAGE, PROT_READ | PROT_EXEC) ||
+	if (mprotect(layout->text, PART_PAGES * PAGE, RX) ||
 	    mprotect(area, TEXT_PAGE * PAGE, PROT_NONE) ||
 	    mprotect(area + (TEXT_PAGE + PART_PAGES) * PAGE, PAGE, PROT_NONE) ||
 	    mprotect(area + (TABLE_PAGE + PART_PAGES) * PAGE, 2 * PAGE, PROT_NONE))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program of 32 bits, or of x32, that causes page faults where end_test.c
+ * A program of 32 bits, or of x32, that causes page faults where compat_test.c
  * knows what is on its stack: at its start, in a function with a frame pointer,
  * in the vDSO, in the function once its frame pointer is gone, and behind one
  * that has no frame.

@@ -1,37 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Functions to be probed, on top of those of chain.S.
- *
- * Where a probe is, and where functions return to, there is a label. What a
- * probe has to execute in the instruction's place is emulated for some, stepped
- * elsewhere for others, and a system call for a long no-operation.
- */
-#include <asm/unistd.h>
-
-#include "chain_macros.S"
-
-#define UC_RSP		160
+/* Functions of this architecture to be probed. */
+#include "uprobe_macros.S"
 
 #ifdef SFRAME
-.macro frame
-	subq	$0x40, %rsp
-	.cfi_adjust_cfa_offset 0x40
-.endm
-.macro unframe
-	addq	$0x40, %rsp
-	.cfi_adjust_cfa_offset -0x40
-.endm
 .macro need_frame
 .endm
 .macro unneed_frame
 .endm
 #else
-.macro frame
-	push_frame
-.endm
-.macro unframe
-	pop_frame
-.endm
 .macro need_frame
 	push_frame
 .endm
@@ -39,8 +15,6 @@
 	pop_frame
 .endm
 #endif
-
-	.text
 
 /* The first instruction is probed in these. */
 begin probed_push
@@ -80,28 +54,6 @@ label nop10_at
 	ret
 end probed_nop10
 
-/* One that has a frame and nothing else. */
-begin inner
-	frame
-	unframe
-	ret
-end inner
-
-begin probed_call
-	frame
-label call_at
-	call	inner
-	unframe
-	ret
-end probed_call
-
-begin probed_jmp
-	frame
-	unframe
-label jmp_at
-	jmp	inner
-end probed_jmp
-
 /* Steps on memory that is not there yet. */
 begin probed_fault
 	frame
@@ -111,74 +63,6 @@ label fault_at
 	unframe
 	ret
 end probed_fault
-
-begin outer
-	frame
-	call	inner
-label outer_return
-	unframe
-	ret
-end outer
-
-/* Returns where the function returns to that it goes on as. */
-begin tail_caller
-	jmp	outer
-end tail_caller
-
-/* Recursion; as deep as %edi says. */
-begin recursive
-	frame
-	decl	%edi
-	jz	1f
-	call	recursive
-label recursive_return
-	jmp	2f
-1:	call	inner
-label recursive_last_return
-2:	unframe
-	ret
-end recursive
-
-/* A function that is left without a return. */
-begin jumper
-	frame
-	movq	%rsp, jumper_sp(%rip)
-	call	thrower
-	ud2
-1:	call	inner
-label jumper_return
-	unframe
-	ret
-end jumper
-
-begin thrower
-	movq	jumper_sp(%rip), %rsp
-	jmp	1b
-end thrower
-
-/* Handler of SIGILL, and what it returns to, which nothing describes. */
-begin handler
-	frame
-	call	inner
-label handler_return
-	addq	$2, UC_RIP(%rdx)
-	unframe
-	ret
-end handler
-
-	nop
-label restorer
-	movq	$__NR_rt_sigreturn, %rax
-	syscall
-
-begin interrupted
-	frame
-label interrupted_at
-	ud2
-label interrupted_behind
-	unframe
-	ret
-end interrupted
 
 /* Returns with a trap after each instruction, so also after those of a trampoline. */
 begin stepped
@@ -247,13 +131,5 @@ end return_to_handler
 
 	.bss
 	.balign	8
-label steps_elsewhere
-	.quad	0
-label fault_page
-	.quad	0
-jumper_sp:
-	.quad	0
-return_to_sp:
-	.quad	0
-
-	.section .note.GNU-stack, "", @progbits
+variable steps_elsewhere
+variable return_to_sp

@@ -5,46 +5,30 @@
 #ifndef UPROBES_H
 #define UPROBES_H
 
-FIXTURE_VARIANT_ADD(uprobe, return_probes_around_a_signal)
-{
-	.probed = { interrupted, 0, 0, { URET(interrupted), URET(handler), ENTRY(inner_at) },
-	{ { inner_at, handler_return, restorer, interrupted_at }, { restorer,
-	interrupted_behind }, { EMPTY } } },
-};
+void probed_push(int depth);
+void probed_endbr(int depth);
+void probed_nop10(int depth);
+extern const char nop10_at[];
+void stepped(int depth);
+void stepped_nop10(int depth);
+extern const char stepped_nop10_at[];
+void step_handler(int number);
+extern const char step_handler_return[];
+extern unsigned long steps_elsewhere;
+void return_to(unsigned long at, unsigned long word);
+void return_to_handler(int number);
 
 FIXTURE_VARIANT_ADD(uprobe, first_push_emulated)
-{
-	.probed = { probed_push, 0, 0, { ENTRY(probed_push) }, { { probed_push } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, sub_stepped)
-{
-	.probed = { probed_sub, 0, 0, { ENTRY(sub_at) }, { { sub_at } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, call_emulated)
-{
-	.probed = { probed_call, 0, 0, { ENTRY(call_at) }, { { call_at } } },
-};
+	{ .probed = { probed_push, 0, 0, { ENTRY(probed_push) }, { { probed_push } } } };
 
 #ifdef SFRAME
 /* Where the frame pointer is the caller's, and only a table knows. */
 FIXTURE_VARIANT_ADD(uprobe, first_endbr64)
-{
-	.probed = { probed_endbr, 0, 0, { ENTRY(probed_endbr) }, { { probed_endbr } } },
-};
-
-FIXTURE_VARIANT_ADD(uprobe, tail_call_emulated)
-{
-	.probed = { probed_jmp, 0, 0, { ENTRY(jmp_at) }, { { jmp_at } } },
-};
-
+	{ .probed = { probed_endbr, 0, 0, { ENTRY(probed_endbr) }, { { probed_endbr } } } };
 #endif
 
 /* Optimised after the first time. */
 FIXTURE_VARIANT_ADD(uprobe, nop10_optimised)
-{
-	.probed = { probed_nop10, 0, 4, { ENTRY(nop10_at) }, { { nop10_at } } },
-};
+	{ .probed = { probed_nop10, 0, 4, { ENTRY(nop10_at) }, { { nop10_at } } } };
 
 #endif /* UPROBES_H */

@@ -5,9 +5,37 @@
 #ifndef WALKS_H
 #define WALKS_H
 
-/* The instruction that signals interrupt, and where in the handler. */
+void chain_aligned(int depth);
+void chain_undescribed(int depth);
+extern const char chain_aligned_return[];
+extern const char undescribed_return[], chain_undescribed_return[];
+
+/* Topmost functions without a table; those of other stacks have the name of their chain. */
+void asm_init(int depth);
+void chain_asm_plt(int depth);
+void chain_asm_thunk(int depth);
+void chain_asm_stale(int depth);
+void chain_asm_called(int depth);
+void chain_asm_bare_called(int depth);
+void chain_asm_behind(int depth);
+void chain_asm_far(int depth);
+extern const char asm_init_ip[];
+extern const char asm_plt_ip[], chain_asm_plt_return[];
+extern const char asm_thunk_ip[], chain_asm_thunk_return[];
+extern const char asm_stale_ip[], chain_asm_stale_return[];
+extern const char asm_called_ip[], asm_caller_return[], chain_asm_called_return[];
+extern const char asm_bare_caller_return[], chain_asm_bare_called_return[];
+extern const char asm_behind_ip[], chain_asm_behind_return[];
+extern const char asm_far_ip[];
+
+extern const char restorer_short[], restorer_marked[];
+
+void chain_signal_r10(int depth);
+extern const char chain_signal_r10_fault[];
+
+/* The instruction that signals interrupt, and the restorer that they usually have. */
 static const unsigned char fault_code[] = { 0x0f, 0x0b };
-#define HANDLER_FAULT	handler_ud2
+#define USUAL_RESTORER	restorer
 
 #define MAX_STEPS	128
 /* How many of those must have been executed. */
@@ -19,128 +47,44 @@ static const unsigned char fault_code[] = { 0x0f, 0x0b };
 #define TRAP_FLAG	0x100UL
 
 FIXTURE_VARIANT_ADD(described, cfa_on_the_stack)
-{
-	{ { chain_aligned, 0, { leaf_bad_fp_ip, chain_aligned_return } } }
-};
-
-FIXTURE_VARIANT_ADD(described, tail_call)
-{
-	{ { chain_tail, 0, { leaf_bad_fp_ip, chain_tail_return } }, .instead = { tail_inner } }
-};
-
+	{ { { chain_aligned, 0, { leaf_bad_fp_ip, chain_aligned_return } } } };
 FIXTURE_VARIANT_ADD(undescribed, assembly)
-{
-	{ { chain_undescribed, 0, { leaf_ip, undescribed_return, chain_undescribed_return },
-	    .guessed = true } }
-};
-
-FIXTURE_VARIANT_ADD(undescribed, called_through_a_register)
-{
-	{ { asm_alone, 0, { asm_alone_ip }, .guessed = true } }
-};
-
+	{ { { chain_undescribed, 0, { leaf_ip, undescribed_return, chain_undescribed_return },
+	    .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, init_and_fini)
-{
-	{ { asm_init, 0, { asm_init_ip }, .guessed = true } }
-};
-
+	{ { { asm_init, 0, { asm_init_ip }, .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, entry_of_a_plt)
-{
-	{ { chain_asm_plt, 0, { asm_plt_ip, chain_asm_plt_return }, .guessed = true } }
-};
-
+	{ { { chain_asm_plt, 0, { asm_plt_ip, chain_asm_plt_return }, .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, thunk)
-{
-	{ { chain_asm_thunk, 0, { asm_thunk_ip, chain_asm_thunk_return }, .guessed = true } }
-};
-
+	{ { { chain_asm_thunk, 0, { asm_thunk_ip, chain_asm_thunk_return }, .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, below_stale_return_addresses)
-{
-	{ { chain_asm_stale, 0, { asm_stale_ip, chain_asm_stale_return }, .guessed = true } }
-};
-
+	{ { { chain_asm_stale, 0, { asm_stale_ip, chain_asm_stale_return }, .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, assembly_below_assembly)
-{
-	{ { chain_asm_called, 0, { asm_called_ip, asm_caller_return, chain_asm_called_return },
-	    .guessed = true } }
-};
-
+	{ { { chain_asm_called, 0, { asm_called_ip, asm_caller_return, chain_asm_called_return },
+	    .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, assembly_below_assembly_without_a_frame)
-{
-	{ { chain_asm_bare_called, 0, { asm_called_ip, asm_bare_caller_return,
-	    chain_asm_bare_called_return }, .guessed = true } }
-};
-
+	{ { { chain_asm_bare_called, 0, { asm_called_ip, asm_bare_caller_return,
+	    chain_asm_bare_called_return }, .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, frame_pointer_behind_a_call)
-{
-	{ { chain_asm_behind, 0, { asm_behind_ip, chain_asm_behind_return }, .guessed = true } }
-};
-
+	{ { { chain_asm_behind, 0, { asm_behind_ip, chain_asm_behind_return },
+	    .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, too_far_up)
-{
-	{ { chain_asm_far, 0, { asm_far_ip }, true, PERF_CALLCHAIN_END_NO_INFO } }
-};
-
-FIXTURE_VARIANT_ADD(described, signal)
-{
-	{ { chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer, chain_signal_ud2 } },
-	    restorer }
-};
-
+	{ { { chain_asm_far, 0, { asm_far_ip }, true, PERF_CALLCHAIN_END_NO_INFO } } };
 FIXTURE_VARIANT_ADD(described, short_restorer)
-{
-	{ { chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer_short,
-	    chain_signal_ud2 } }, restorer_short }
-};
-
+	{ { { chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer_short,
+	    chain_signal_fault } }, restorer_short } };
 FIXTURE_VARIANT_ADD(undescribed, restorer_by_its_mark)
-{
-	{ { chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer_marked,
-	    chain_signal_ud2 } }, restorer_marked }
-};
-
-FIXTURE_VARIANT_ADD(described, signal_on_a_lower_stack)
-{
-	{ { chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer, chain_signal_ud2 } },
-	    restorer, ON_A_LOWER_STACK }
-};
-
-FIXTURE_VARIANT_ADD(described, signal_in_a_signal)
-{
-	{ { chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer, handler_ud2, restorer,
-	    chain_signal_ud2 } }, restorer }
-};
-
-FIXTURE_VARIANT_ADD(described, signal_at_the_first_instruction)
-{
-	{ { chain_signal_first, 0, { leaf_bad_fp_ip, handler_return, restorer,
-	    signal_first_ud2, chain_signal_first_return } }, restorer }
-};
-
+	{ { { chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer_marked,
+	    chain_signal_fault } }, restorer_marked } };
 FIXTURE_VARIANT_ADD(described, signal_with_cfa_in_another_register)
-{
-	{ { chain_signal_r10, 0, { leaf_bad_fp_ip, handler_return, restorer,
-	    chain_signal_r10_ud2 } }, restorer }
-};
-
-FIXTURE_VARIANT_ADD(described, coroutine)
-{
-	{ { chain_coroutine, 0, { leaf_bad_fp_ip, handler_return, restorer, coroutine_ud2 },
-	    true }, restorer, .crosses = true }
-};
-
-FIXTURE_VARIANT_ADD(described, coroutine_with_signal_on_a_higher_stack)
-{
-	{ { chain_coroutine, 0, { leaf_bad_fp_ip, handler_return, restorer, coroutine_ud2 },
-	    true }, restorer, ON_A_HIGHER_STACK, .crosses = true }
-};
+	{ { { chain_signal_r10, 0, { leaf_bad_fp_ip, handler_return, restorer,
+	    chain_signal_r10_fault } }, restorer } };
 
 static const char *restorer_of(const struct walk *walk)
 {
 	return walk->restorer;
 }
 
-/* All labels are addresses. */
 static void resolve(struct walk *walk)
 {
 }

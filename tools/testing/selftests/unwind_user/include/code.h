@@ -5,14 +5,22 @@
 #ifndef CODE_H
 #define CODE_H
 
+#ifdef __x86_64__
 #define LEAF_SIZE	12
 #define SYNTH_CODE_SIZE	5
 #define CALLER_SIZE	10
 #define RESTORER_SIZE	9
 #define SYSCALL_SIZE	2
+#else
+#define LEAF_SIZE	20
+#define SYNTH_CODE_SIZE	12
+#define CALLER_SIZE	24
+#define RESTORER_SIZE	8
+#define SYSCALL_SIZE	4
+#endif
 
 /* Where in the code of a synthetic stack the system call returns to. */
-#define SYNTH_SYSCALL	2
+#define SYNTH_SYSCALL	SYSCALL_SIZE
 
 #ifndef __ASSEMBLER__
 
