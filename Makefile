@@ -83,7 +83,7 @@ check-base: ## put the series on Debian's newest kernel, and run its tests there
 	@BASE="$(BASE)" $(LOCKED) $(WB)/check/run base
 
 agree: ## compare the parser with other readers of tables
-	@$(LOCKED) $(WB)/readers/agree
+	@$(LOCKED) $(WB)/parser/agree
 
 fuzz: ## fuzz the parser
 	@$(LOCKED) $(WB)/fuzz/run $(FUZZ_SECONDS)

@@ -9,9 +9,9 @@ mapfile -t KERNEL_FILES < <(cd "$TOP" && git ls-files -co --exclude-standard | c
 # The parser, and what the crates here are made of.
 CRATES=(kernel/unwind/tables include/linux tools/unwind-tables tools/unwind-jit workbench/cargo workbench/sources.sh
 	workbench/versions ':!*.1' ':!*.3')
-CRATES+=(workbench/{parser,readers,fuzz,corpus,demo} workbench/Cargo.toml workbench/Cargo.lock)
+CRATES+=(workbench/{parser,fuzz,corpus,stacks/build} workbench/Cargo.toml workbench/Cargo.lock)
 # What guests are run by.
-GUEST=(workbench/{vm,rootfs,config,perf,walks,libraries,demo,lib.sh,versions,sources.sh})
+GUEST=(workbench/{vm,rootfs,config,perf,stacks,demo,lib.sh,versions,sources.sh})
 
 # What is ready is not built again in this run.
 is_ready() { export UNWIND_READY="${UNWIND_READY-}:$1:"; }
@@ -48,7 +48,7 @@ host_sources() {
 		"$TOP/tools/unwind-jit/unwind_jit.3"
 	check "shellcheck" inside shellcheck_scripts
 	check "ruff and mypy" inside python_scripts
-	check "demonstration builds" enter "$WORKBENCH/demo/build"
+	check "demonstration builds" enter "$WORKBENCH/stacks/build" static
 	check "workspace: rustfmt" in_crates fmt --check
 	unless_passed "the workspace's crates" "$(inputs "${CRATES[@]}")" workspace
 	unless_passed "the parser beside other readers" "$(inputs "${CRATES[@]}")" part_tables
@@ -59,9 +59,9 @@ workspace() {
 	check "workspace: clippy" in_crates clippy --workspace --all-targets -- -D warnings
 	# The seed is fixed, so each run has the same cases. A run by hand has others.
 	PROPTEST_RNG_SEED=1 \
-		check "parser, readers and host tools" \
+		check "parser and host tools" \
 		in_crates test --workspace --exclude unwind-fuzz -- --nocapture
-	count cargo "parser, readers and host tools" "$logs/check-parser--readers-and-host-tools.log"
+	count cargo "parser and host tools" "$logs/check-parser-and-host-tools.log"
 }
 
 # The kernel of the series, once in a run.
@@ -126,7 +126,7 @@ unwind_tables() { # TARGET-OF-MAKE
 
 # It prints SKIP for a reader that is not installed, and for a file without .eh_frame.
 all_readers_agree() {
-	enter "$WORKBENCH/readers/agree" | tee "$BUILD/check/agree.log" &&
+	enter "$WORKBENCH/parser/agree" | tee "$BUILD/check/agree.log" &&
 		! grep -n SKIP "$BUILD/check/agree.log"
 }
 
@@ -135,7 +135,7 @@ every_file_has_a_licence() {
 
 	# A patch has the licence of its file; all other files name their own.
 	missing=$(cd "$TOP" && git ls-files -co --exclude-standard -- ':!*.patch' ':!README.md' \
-		':!RESULTS.md' ':!CONTRIBUTING.md' ':!COPYING' ':!workbench/series' ':!*.lock' ':!*.json' ':!*/settings' ':!*/config' |
+		':!RESULTS.md' ':!CONTRIBUTING.md' ':!COPYING' ':!workbench/series' ':!*.tar.xz' ':!*.lock' ':!*.json' ':!*/settings' ':!*/config' |
 		while IFS= read -r file; do
 			[ ! -f "$file" ] || head -n 4 "$file" | grep -q 'SPDX-License-Identifier: .*GPL-2.0' || echo "$file"
 		done) || return
@@ -168,8 +168,8 @@ part_vm() {
 	stock python3 sort throw menhir
 	stock_gdb 40 bash throw
 	at_once python3
-	unless_passed "LuaJIT" "$(kernel_hash) $(inputs "${GUEST[@]}" tools workbench/luajit)" luajit
-	libraries 60 lua busybox zstd xz
+	unless_passed "LuaJIT" "$(kernel_hash) $(inputs "${GUEST[@]}" tools)" luajit
+	libraries 60 musl-lua musl-busybox musl-zstd musl-xz
 	arm64 "arm64" arm64_short
 }
 
@@ -208,13 +208,13 @@ cases() {
 
 # Count the complete stacks of stock programs: of all programs if none is named.
 stock() { # [PROGRAM...]
-	check_results stock stock "guest: stock programs" "$WORKBENCH/stock/run" "$@"
+	check_results stacks-clock stock "guest: stock programs" "$WORKBENCH/stacks/run" clock "$@"
 }
 
 # Compare their whole stacks with gdb's, at a number of stops in each.
 stock_gdb() { # STOPS [PROGRAM...]
-	check_results stock-gdb "stock stacks" "guest: whole stacks of stock programs" \
-		"$WORKBENCH/stock/compare-run" "$@"
+	check_results stacks-gdb-dwarf "stock stacks" "guest: whole stacks of stock programs" \
+		"$WORKBENCH/stacks/run" --stops "$1" gdb,dwarf "${@:2}"
 }
 
 # Test the user stacks of ftrace, and compare them with perf's.
@@ -238,21 +238,21 @@ bpf_stacks() { # [PROGRAM...]
 
 # Profile a command as a user does.
 profile_in_bpf() {
-	"$WORKBENCH/bpf/demo" 'python3 workbench/stock/python.py 1 && echo end && exit 3' || return
+	"$WORKBENCH/bpf/demo" 'python3 workbench/stacks/programs/python.py 1 && echo end && exit 3' || return
 	grep -q 'PyEval_EvalCode' "$OUT/profile-bpf.svg" && [ "$(tail -n 1 "$OUT/profile-bpf.out")" = end ] ||
 		{ echo "the graph or the output is wrong"; return 1; }
 }
 
 # Check the stacks of LuaJIT, which registers its generated code.
 luajit() {
-	check_results luajit luajit "guest: stacks of LuaJIT" "$WORKBENCH/luajit/run"
+	check_results stacks-calls luajit "guest: stacks of LuaJIT" "$WORKBENCH/stacks/run" calls luajit
 }
 
 # Compare whole stacks of programs that have SFrame tables with gdb's, at a number of stops in
 # each, and with the source.
-libraries() { # STOPS [PROGRAM...]
-	check_results libraries libraries "guest: whole stacks of programs with libraries" \
-		"$WORKBENCH/libraries/run" "$@"
+libraries() { # STOPS PROGRAM|GROUP...
+	check_results stacks-clock-gdb-dwarf-source libraries "guest: whole stacks of programs with libraries" \
+		"$WORKBENCH/stacks/run" --stops "$1" clock,gdb,dwarf,source "${@:2}"
 }
 
 # Page tables have five levels where the CPU has them. But identify_cpu() clears that
@@ -262,8 +262,9 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 	local kunit="kunit.enable=1 kunit.autorun=1"
 
 	case $1 in
-	# There kmemleak finds what kunit_vm_mmap() of the base does not free.
-	arm64-debug) kunit=kunit.enable=0 ;;&
+	# There kmemleak finds what kunit_vm_mmap() of the base does not free. The counter's samples
+	# come in NMIs.
+	arm64-debug) kunit="kunit.enable=0 irqchip.gicv3_pseudo_nmi=1" ;;&
 	arm64*) options=(--arch arm64) installed+=-arm64 ;;
 	debug) levels=no5lvl options=(--known "$BASE_WARNING") ;;
 	kcsan) guest=("$WORKBENCH/check/kcsan" "$(kernel_dir kcsan)" "${guest[@]}") ;;
@@ -273,7 +274,7 @@ selftests() { # KERNEL TIMEOUT [GUEST-OPTION...]
 	enter "$WORKBENCH/vm/boot" --timeout "$2" "${options[@]}" \
 		--append "$levels $kunit" \
 		"selftests-$1" "$(kernel_dir "$1")" \
-		env "DAMAGE_STEP=${DAMAGE_STEP-5}" "RACE_SECONDS=${RACE_SECONDS-30}" "RANDOM_SECONDS=${RANDOM_SECONDS-30}" \
+		env "RACE_SECONDS=${RACE_SECONDS-30}" "RANDOM_SECONDS=${RANDOM_SECONDS-30}" \
 		RANDOM_SYSCTLS=1 \
 		"${guest[@]}" "$installed" "$OUT/selftests-$1" "${@:3}"
 }
@@ -327,15 +328,15 @@ count_guest() { # KERNEL
 # A sample with the arguments, registers and stack of a call, and then the perfs of the
 # series and of the distribution.
 uprobe_and_perfs() {
-	enter "$WORKBENCH/demo/build" &&
+	enter "$WORKBENCH/stacks/build" static &&
 		enter "$WORKBENCH/vm/boot" perf-series "$(kernel_dir series)" \
-			bash -c '"$1/uprobe" "$2" "$3" && "$1/perf" "$2" 90' perfs "$WORKBENCH/check" "$BUILD/demo/lua" "$OUT"
+			bash -c '"$1/uprobe" "$2" "$3" && "$1/perf" "$2" 90' perfs "$WORKBENCH/check" "$BUILD/musl/static/lua" "$OUT"
 }
 
 both_perfs() { # KERNEL PERCENT
-	enter "$WORKBENCH/demo/build" &&
+	enter "$WORKBENCH/stacks/build" static &&
 		enter "$WORKBENCH/vm/boot" "perf-$1" "$(kernel_dir "$1")" \
-			"$WORKBENCH/check/perf" "$BUILD/demo/lua" "$2"
+			"$WORKBENCH/check/perf" "$BUILD/musl/static/lua" "$2"
 }
 
 # In each of its programs at least 99 % of the stacks are complete, and below 10 % without tables. The
@@ -361,7 +362,7 @@ graph_and_output() { # MACHINE
 own_program() {
 	local message
 
-	"$WORKBENCH/demo/profile" 'python3 workbench/stock/python.py 1 && uname -m && exit 3' || return
+	"$WORKBENCH/demo/profile" 'python3 workbench/stacks/programs/python.py 1 && uname -m && exit 3' || return
 	graph_and_output x86_64 || return
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	ROOT=/ "$WORKBENCH/demo/profile" \
@@ -378,7 +379,7 @@ own_program() {
 
 # The selftests that take long, and shorter times for the others.
 SLOW="race_test random_test fault_test jit_test"
-QUICK=(DAMAGE_STEP=97 RACE_SECONDS=2 RANDOM_SECONDS=2)
+QUICK=(RACE_SECONDS=2 RANDOM_SECONDS=2)
 
 # What a change of the series can break at once, with the edits in build/tree.
 part_quick() {
@@ -481,7 +482,7 @@ part_arm64() {
 arm64() { # NAME FUNCTION
 	check "arm64: root file system" enter "$WORKBENCH/rootfs/build_arm64" || return
 	unless_passed "$1" "$(sha256sum <"$ARM64_PACKAGES") $(inputs "${KERNEL_FILES[@]}" ':!Documentation' "${GUEST[@]}" \
-		workbench/stock workbench/arm64 Makefile)" "$2"
+		workbench/stacks workbench/arm64 Makefile)" "$2"
 }
 
 arm64_kernel() {
@@ -500,7 +501,7 @@ arm64_short() {
 arm64_selftests() {
 	check "arm64: kselftests build" inside install_selftests_for arm64 "$SELFTESTS-arm64" || return
 	check "arm64: no warnings in the build of kselftests" no_warnings "$logs/check-arm64--kselftests-build.log"
-	DAMAGE_STEP=97 RACE_SECONDS=5 RANDOM_SECONDS=5 check "arm64 guest: kselftests" selftests arm64 1200
+	RACE_SECONDS=5 RANDOM_SECONDS=5 check "arm64 guest: kselftests" selftests arm64 1200
 	count guest arm64 "$OUT/selftests-arm64" "$logs/selftests-arm64.console"
 }
 
@@ -510,12 +511,13 @@ arm64_stock() { # [PROGRAM...]
 
 	check "arm64: perf builds" "$WORKBENCH/perf/build" || return
 	# The log of the last boot does not count.
-	rm -f "$logs/stock-arm64.console"
+	rm -f "$logs/stacks-clock-arm64.console"
 	GUEST_APPEND="kunit.enable=1 kunit.autorun=1" UNWIND_ARCH=arm64 \
-		check_results stock-arm64 "arm64 stock" "arm64 guest: KUnit and stock programs" "$WORKBENCH/stock/run" "$@"
+		check_results stacks-clock-arm64 "arm64 stock" "arm64 guest: KUnit and stock programs" \
+			"$WORKBENCH/stacks/run" clock "$@"
 	find_suites
 	# The names of all that passed are in the x86 guest's part.
-	brief=yes count kunit "$logs/stock-arm64.console" "${suites[@]}"
+	brief=yes count kunit "$logs/stacks-clock-arm64.console" "${suites[@]}"
 }
 
 arm64_long() {
@@ -524,8 +526,8 @@ arm64_long() {
 	check "arm64 guest: make run" demonstration 1 make -C "$TOP" run ARCH=arm64
 	check "arm64 guest: make profile" arm64_profile
 	arm64_stock
-	UNWIND_ARCH=arm64 check_results stock-gdb-arm64 "arm64 stacks" "arm64 guest: whole stacks of stock programs" \
-		"$WORKBENCH/stock/compare-run" 100
+	UNWIND_ARCH=arm64 check_results stacks-gdb-arm64 "arm64 stacks" "arm64 guest: whole stacks of stock programs" \
+		"$WORKBENCH/stacks/run" gdb
 	UNWIND_ARCH=arm64 check_results once-arm64 "arm64 at once" "arm64 guest: stacks taken at once" \
 		"$WORKBENCH/once/run"
 	UNWIND_ARCH=arm64 check_results once-nmi-arm64 "arm64 NMI" "arm64 guest: stacks taken at once in NMIs" \
@@ -541,7 +543,7 @@ arm64_long() {
 arm64_debug() {
 	check "arm64: debug kernel builds" "$WORKBENCH/vm/kernel" arm64-debug || return
 	check "arm64: kselftests build" inside install_selftests_for arm64 "$SELFTESTS-arm64" || return
-	RANDOM_SECONDS=600 DAMAGE_STEP=11 check "arm64 debug guest: kselftests" \
+	RANDOM_SECONDS=600 check "arm64 debug guest, with NMIs: kselftests" \
 		selftests arm64-debug 7200 --override-timeout 3600
 	count guest arm64 "$OUT/selftests-arm64-debug" "$logs/selftests-arm64-debug.console"
 }
@@ -558,7 +560,7 @@ arm64_pages() {
 }
 
 arm64_profile() {
-	make -C "$TOP" profile ARCH=arm64 COMMAND='python3 workbench/stock/python.py 1 && uname -m && exit 3' || return
+	make -C "$TOP" profile ARCH=arm64 COMMAND='python3 workbench/stacks/programs/python.py 1 && uname -m && exit 3' || return
 	graph_and_output aarch64
 }
 
@@ -618,7 +620,7 @@ part_long() {
 	long "the base" long_base
 	long "the base's own warning" long_base_debug
 	long "KASAN, lockdep and kmemleak" long_debug
-	long "BPF" bpf_stacks workbench/bpf workbench/walks workbench/stock workbench/once
+	long "BPF" bpf_stacks workbench/bpf workbench/stacks workbench/once
 	long "stacks pending while all comes and goes" long_stress workbench/bpf
 	long "KCSAN" long_kcsan
 	long "KUnit by its documented commands" long_kunit
@@ -640,15 +642,14 @@ part_long() {
 	long "mutants" check_results mutants mutants "tests notice mutants" "$WORKBENCH/mutate/run" --random 5 \
 		workbench
 	long "costs, also of the base" long_costs workbench/measure results/bench.json
-	long "each byte damaged" long_damage
-	long "stock programs" stock workbench/stock workbench/walks
-	long "stacks taken at once" at_once workbench/stock workbench/walks workbench/once
+	long "stock programs" stock workbench/stacks
+	long "stacks taken at once" at_once workbench/stacks workbench/once
 	arm64 "arm64" arm64_short
 	arm64 "arm64, all programs" arm64_long
 	arm64 "arm64, larger pages" arm64_pages
 	arm64 "arm64, KASAN, lockdep and kmemleak" arm64_debug
-	long "stock programs and gdb" stock_gdb 300 workbench/stock workbench/walks
-	long "libraries" libraries 550 workbench
+	long "stock programs and gdb" stock_gdb 300 workbench/stacks
+	long "libraries" libraries 550 musl workbench
 }
 
 long_packages() {
@@ -695,20 +696,13 @@ long_costs() {
 		within_limits
 }
 
-long_damage() {
-	check "kselftests build" inside install_selftests || return
-	DAMAGE_STEP=1 check "guest: each byte of a table damaged" selftests series 3600 \
-		--override-timeout 3600 --test unwind_user:sframe_test
-	count_guest series
-}
-
 # Frame pointers work as before, and stacks are taken at the right moment. Tests
 # that need tables are skipped, or fail: this shows that they can fail.
 long_off() {
 	check "kselftests build" inside install_selftests || return
 	check "kernel without Rust builds" "$WORKBENCH/vm/kernel" off
 	check "no warnings in the build without Rust" no_warnings "$logs/build-off.log"
-	DAMAGE_STEP=100 check "guest without tables: kselftests" selftests off 1200
+	check "guest without tables: kselftests" selftests off 1200
 	count_guest off
 }
 
@@ -719,7 +713,7 @@ base_kernel() { # KERNEL
 long_base() {
 	check "kselftests build" inside install_selftests || return
 	check "kernel of the base builds" base_kernel base || return
-	DAMAGE_STEP=100 check "guest of the base: kselftests" selftests base 1200 \
+	check "guest of the base: kselftests" selftests base 1200 \
 		--test unwind_user:frame_pointer_test --test unwind_user:moment_test \
 		--test unwind_user:moment_signal_test
 	count_guest base
@@ -734,7 +728,7 @@ long_base_debug() {
 long_debug() {
 	check "kselftests build" inside install_selftests || return
 	check "debug kernel builds" "$WORKBENCH/vm/kernel" debug || return
-	DAMAGE_STEP=8 RACE_SECONDS=60 RANDOM_SECONDS=600 \
+	RACE_SECONDS=60 RANDOM_SECONDS=600 \
 		check "debug guest: KUnit and kselftests" selftests debug 7200 --override-timeout 3600
 	check "debug guest: kmemleak has scanned" grep "kmemleak has scanned" "$logs/selftests-debug.console"
 	count_guest debug

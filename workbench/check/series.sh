@@ -299,7 +299,7 @@ python_scripts() {
 			ln -s "$TOP/$file" "${names[-1]}" ;;
 		esac
 	done
-	MYPYPATH=$WORKBENCH/walks:$WORKBENCH/libraries:$WORKBENCH/luajit:$WORKBENCH/stock:$WORKBENCH/tree \
+	MYPYPATH=$WORKBENCH/stacks:$WORKBENCH/tree \
 		mypy --no-error-summary --cache-dir "$BUILD/check/mypy" --config-file "$config" "${names[@]}"
 }
 

@@ -31,5 +31,3 @@ end chain_sites
 	chain_site
 	.endr
 9:	ud2
-
-	.section .note.GNU-stack, "", @progbits

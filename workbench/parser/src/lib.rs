@@ -4,7 +4,7 @@
 //!
 //! `kernel/unwind/tables/parse` uses only `core`, so this crate compiles its files unchanged. It
 //! also has the search in C that the parser calls. The parser has no public items: so this crate
-//! holds the tests, the fuzz targets, and the answers for a comparison with other readers.
+//! holds the tests, the fuzz targets, and the comparison with other readers.
 
 #![deny(unsafe_code)]
 
@@ -18,14 +18,13 @@ mod parse;
 #[path = "../../../kernel/unwind/tables/vectors/mod.rs"]
 mod vectors;
 
-pub mod answer;
+pub mod agree;
 pub mod call;
 mod check;
 pub mod fuzz;
 mod listing;
 mod memory;
 mod model;
-pub mod ours;
 // The search in C that the kernel's parser calls.
 #[allow(unsafe_code)]
 #[rustfmt::skip]

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use crate::parse::{Array, Element, Error, Reader, bisect_price, read_price};
 use crate::search;
 
-/// A table that does not change. The benches read it.
+/// A table that does not change.
 pub(crate) struct Slice<'a>(pub(crate) &'a [u8]);
 
 impl Reader for Slice<'_> {

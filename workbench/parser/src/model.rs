@@ -3,41 +3,41 @@
 //! A second search in ELF headers. It sees all headers at once, and its numbers do not wrap. It
 //! gets the bytes of all reads, so it knows the answer even if the bytes change between reads.
 
+use object::elf::{self, FileHeader64, ProgramHeader64};
+use object::{LittleEndian as LE, pod};
+
 use crate::memory::Read;
 use crate::parse::elf::{Absence, Object, Segment, Target};
 
 /// The sizes of an ELF header and of a program header.
-const SIZES: [usize; 2] = [64, 56];
-
-/// The number of `len` bytes at `at`.
-fn number(bytes: &[u8], at: usize, len: usize) -> u128 {
-    let digits = bytes[at..at + len].iter().rev();
-
-    digits.fold(0, |number, byte| number << 8 | u128::from(*byte))
-}
+const SIZES: [u64; 2] = [64, 56];
+/// Everything ends below this.
+const END: u128 = 1 << 63;
 
 /// A program header.
 #[derive(Clone, Copy)]
 struct Entry {
-    kind: u128,
-    flags: u128,
+    kind: u32,
+    flags: u32,
     offset: u128,
     address: u128,
     file_size: u128,
     memory_size: u128,
-    align: u128,
+    align: u64,
 }
 
 impl Entry {
     fn new(bytes: &[u8]) -> Self {
+        let (header, _) = pod::from_bytes::<ProgramHeader64<LE>>(bytes).expect("it has 56 bytes");
+
         Self {
-            kind: number(bytes, 0, 4),
-            flags: number(bytes, 4, 4),
-            offset: number(bytes, 8, 8),
-            address: number(bytes, 16, 8),
-            file_size: number(bytes, 32, 8),
-            memory_size: number(bytes, 40, 8),
-            align: number(bytes, 48, 8),
+            kind: header.p_type.get(LE),
+            flags: header.p_flags.get(LE),
+            offset: header.p_offset.get(LE).into(),
+            address: header.p_vaddr.get(LE).into(),
+            file_size: header.p_filesz.get(LE).into(),
+            memory_size: header.p_memsz.get(LE).into(),
+            align: header.p_align.get(LE),
         }
     }
 
@@ -46,54 +46,42 @@ impl Entry {
     }
 
     fn is_text(&self, page: u128) -> bool {
-        self.kind == 1
-            && self.flags % 2 == 1
-            && self.file_size >= 1
+        self.kind == elf::PT_LOAD
+            && self.flags & elf::PF_X != 0
             && self.file_size <= self.memory_size
-            && self.end() < 1 << 63
-            && self.address + self.memory_size < 1 << 63
+            && self.has_bytes()
+            && self.address + self.memory_size < END
             && self.offset % page == self.address % page
     }
 
-    fn is_good_table(&self) -> bool {
-        self.file_size < 1 << 32 && self.has_bytes()
-    }
-
     fn has_bytes(&self) -> bool {
-        self.file_size > 0 && self.end() < 1 << 63 && self.address + self.file_size < 1 << 63
+        self.file_size > 0 && self.end() < END && self.address + self.file_size < END
     }
 
     fn segment(&self) -> Segment {
-        let number = |number: u128| u64::try_from(number).expect("it has eight bytes");
+        let [offset, address, len] =
+            [self.offset, self.address, self.file_size].map(|number| number as u64);
 
-        Segment {
-            offset: number(self.offset),
-            address: number(self.address),
-            len: number(self.file_size),
-        }
+        Segment { offset, address, len }
     }
 }
 
 /// The reason why the search refuses an ELF header, if it does.
-fn refusal(header: &[u8], len: u64, target: &Target) -> Option<Absence> {
-    let [header_size, entry_size] = SIZES;
-    let count = number(header, 56, 2);
-    let end = number(header, 32, 8) + count * entry_size as u128;
-    let machine = number(header, 18, 2) != u128::from(target.machine);
-    let version = number(header, 6, 1) != 1 || number(header, 20, 4) != 1;
-    let headers = number(header, 54, 2) != entry_size as u128
-        || count == 0
-        || count > 128
-        || end > u128::from(len);
+fn refusal(header: &FileHeader64<LE>, len: u64, target: &Target) -> Option<Absence> {
+    let ident = &header.e_ident;
+    let count = header.e_phnum.get(LE);
+    let end = u128::from(header.e_phoff.get(LE)) + u128::from(SIZES[1]) * u128::from(count);
+    let headers = u64::from(header.e_phentsize.get(LE)) != SIZES[1]
+        || !(1..=128).contains(&count)
+        || end > len.into();
 
-    assert_eq!(header.len(), header_size);
     [
-        (header[..4] != *b"\x7fELF", Absence::NotElf),
-        (number(header, 4, 1) != 2, Absence::Class),
-        (number(header, 5, 1) != 1, Absence::ByteOrder),
-        (version, Absence::Version),
-        (![2, 3].contains(&number(header, 16, 2)), Absence::Kind),
-        (machine, Absence::Machine),
+        (ident.magic != elf::ELFMAG, Absence::NotElf),
+        (ident.class != elf::ELFCLASS64, Absence::Class),
+        (ident.data != elf::ELFDATA2LSB, Absence::ByteOrder),
+        (ident.version != 1 || header.e_version.get(LE) != 1, Absence::Version),
+        (![elf::ET_EXEC, elf::ET_DYN].contains(&header.e_type.get(LE)), Absence::Kind),
+        (header.e_machine.get(LE) != target.machine, Absence::Machine),
         (headers, Absence::Headers),
     ]
     .into_iter()
@@ -108,12 +96,12 @@ pub(crate) fn object(
     offset: u64,
     target: &Target,
 ) -> Result<Object, Absence> {
-    let [header_size, entry_size] = SIZES;
     let Some(((place, header), rest)) = reads.split_first() else {
-        assert!(len < header_size as u64, "nothing was read");
+        assert!(len < SIZES[0], "nothing was read");
         return Err(Absence::NotElf);
     };
-    assert!(len >= header_size as u64, "{len} bytes were read");
+    let (header, _) = pod::from_bytes::<FileHeader64<LE>>(header).expect("it has 64 bytes");
+    assert!(len >= SIZES[0], "{len} bytes were read");
     assert_eq!(*place, 0);
     if let Some(absence) = refusal(header, len, target) {
         assert!(rest.is_empty(), "{rest:?} was read of no program headers");
@@ -121,15 +109,12 @@ pub(crate) fn object(
     }
 
     // The search reads all program headers in their order, and each byte once.
-    let mut next = number(header, 32, 8);
-    let mut entries = Vec::new();
-    for (place, bytes) in rest {
-        assert_eq!(u128::from(*place), next);
-        assert_eq!(bytes.len(), entry_size);
-        next += entry_size as u128;
-        entries.push(Entry::new(bytes));
+    let first = header.e_phoff.get(LE);
+    for ((place, bytes), nth) in rest.iter().zip(0..) {
+        assert_eq!((*place, bytes.len() as u64), (first + SIZES[1] * nth, SIZES[1]));
     }
-    assert_eq!(entries.len() as u128, number(header, 56, 2));
+    let entries: Vec<Entry> = rest.iter().map(|(_, bytes)| Entry::new(bytes)).collect();
+    assert_eq!(entries.len(), usize::from(header.e_phnum.get(LE)));
 
     let (page, offset) = (u128::from(target.page_size), u128::from(offset));
     let texts: Vec<&Entry> = entries.iter().filter(|entry| entry.is_text(page)).collect();
@@ -139,18 +124,15 @@ pub(crate) fn object(
         (first..entry.end().next_multiple_of(page)).contains(&offset)
     };
     let text = texts.iter().find(exact).or(texts.iter().find(in_pages));
-
     let text = text.ok_or(Absence::NoText)?.segment();
 
-    // `PT_GNU_SFRAME` and `PT_GNU_EH_FRAME`.
-    let kinds = [0x6474_e554, 0x6474_e550];
-    let [sframe, eh_frame] = kinds.map(|kind| {
-        let mut tables = entries.iter().filter(|entry| entry.kind == kind);
-        tables.find(|entry| entry.is_good_table()).map(Entry::segment)
-    });
-    // `PT_NOTE`, aligned to four bytes.
-    let mut notes = entries.iter().filter(|entry| entry.kind == 4 && entry.align == 4);
-    let notes = notes.find(|entry| entry.has_bytes()).map(Entry::segment);
+    let first = |is: &dyn Fn(&Entry) -> bool| {
+        entries.iter().find(|entry| entry.has_bytes() && is(entry)).map(Entry::segment)
+    };
+    let kinds = [elf::PT_GNU_SFRAME, elf::PT_GNU_EH_FRAME];
+    let [sframe, eh_frame] =
+        kinds.map(|kind| first(&|entry| entry.kind == kind && entry.file_size < 1 << 32));
+    let notes = first(&|entry| entry.kind == elf::PT_NOTE && entry.align == 4);
     match sframe.or(eh_frame) {
         Some(_) => Ok(Object { text, sframe, eh_frame, notes }),
         None if entries.iter().any(|entry| kinds.contains(&entry.kind)) => Err(Absence::TableRange),

@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::cases;
-use crate::memory::{Behaviour, Memory, Slice};
+use super::{cases, faults};
+use crate::memory::{Memory, Slice};
 use crate::parse::{Array, Element, Error, Malformed, Reader, Reason, sframe};
 use crate::search;
 use crate::vectors::{self, ARRAYS, Search};
@@ -29,41 +29,18 @@ fn search_both(bytes: &[u8], array: &Array, key: u64) -> Result<Element, Error> 
     found
 }
 
+/// A search finds what it has to, and ends at a failed read, or beyond the end of the bytes.
 #[test]
 fn vectors() {
     for Search { bytes, array, lookups } in ARRAYS {
         for (key, expected) in *lookups {
             assert_eq!(search_both(bytes, array, *key), *expected, "{array:?}");
+            faults(bytes, 0..=bytes.len() as u64, |memory| memory.bisect(array, *key));
         }
-    }
-}
-
-/// A search ends at a failed read, and returns a fault.
-#[test]
-fn faults() {
-    for Search { bytes, array, lookups } in ARRAYS {
-        for (key, expected) in *lookups {
-            let steady = Memory::new(bytes);
-            let _ = steady.bisect(array, *key);
-            for nth in 0..=steady.reads() {
-                let memory = Memory::behaving(bytes, Behaviour::FaultAt(nth), *key);
-                let found = memory.bisect(array, *key);
-                let expected = if nth < steady.reads() { &Err(Error::Fault) } else { expected };
-                assert_eq!(found, *expected, "read {nth} of {array:?}");
-            }
-        }
-    }
-}
-
-/// A search in an array beyond the end of the bytes returns a fault.
-#[test]
-fn beyond_the_end() {
-    for Search { bytes, array, .. } in ARRAYS {
         for place in [bytes.len() as u64, 1 << 40] {
-            let array = Array { place, ..*array };
-            if array.count != 0 {
-                assert_eq!(Slice(bytes).bisect(&array, 0), Err(Error::Fault));
-            }
+            let found = Slice(bytes).bisect(&Array { place, ..*array }, 0);
+            let expected = if array.count == 0 { Error::NotFound } else { Error::Fault };
+            assert_eq!(found, Err(expected));
         }
     }
 }

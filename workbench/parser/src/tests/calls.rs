@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The call instructions before a return address, beside a disassembler's.
+//! The call instructions before a return address: those of AMD64 beside a disassembler's.
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction};
 use proptest::prelude::*;
 
-use crate::parse::{Amd64, Arch, Call};
+use crate::parse::{AArch64, Amd64, Arch, Call};
 
 /// An address of code; what is before it is at lower addresses.
 const RA: u64 = 0x40_0000;
@@ -64,6 +64,23 @@ fn every_form() {
 }
 
 proptest! {
+    /// "BL" leads so many words beyond itself; no other instruction says where it leads.
+    #[test]
+    fn of_aarch64(words in -1_i32 << 25..1 << 25, top in 0..64_u32, register in 0..32_u32) {
+        let find = |word: u32| {
+            let [a, b, c, d] = word.to_le_bytes();
+            AArch64::call(&[0x25, 0, 0x94, a, b, c, d])
+        };
+        let word = top << 26 | words as u32 & 0x3ff_ffff;
+
+        prop_assert_eq!(find(0x9400_0000 | word & 0x3ff_ffff), Some(Call::Direct(4 * (words - 1))));
+        prop_assert!(top == 0x25 || !matches!(find(word), Some(Call::Direct(_))));
+        // "BLR", and "BR" and "RET", which call nothing.
+        prop_assert_eq!(find(0xd63f_0000 | register << 5), Some(Call::Indirect));
+        prop_assert_eq!(find(0xd61f_0000 | register << 5), None);
+        prop_assert_eq!(find(0xd65f_0000 | register << 5), None);
+    }
+
     #[test]
     fn any_bytes(code: [u8; Call::LEN]) {
         check(code);

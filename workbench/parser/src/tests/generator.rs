@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Arbitrary well-formed tables, and their meaning.
+//! Arbitrary well-formed SFrame tables. What they mean, the linear reader says.
 //!
-//! proptest generates a plan, and shrinks it when a test fails. Each plan is good. [`Plan::build`]
-//! makes the bytes and the meaning of a plan, independently of each other.
+//! proptest generates a plan, and shrinks it when a test fails. Each plan is good.
 
 use std::collections::HashMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 
-use super::ARCHES;
-use super::linear::Table;
-use super::words::{PlannedRule, planned_rule, to_bytes};
-use crate::listing::{Function, Row};
-use crate::parse::Key;
+use super::{ARCHES, decode};
+use crate::listing::Table;
 use crate::vectors::Arch;
 
 /// A table.
@@ -29,91 +26,141 @@ pub(super) struct Built {
     pub(super) rows_len: Vec<usize>,
 }
 
-/// The plan of a table.
+/// The parts of a table.
 #[derive(Clone, Debug)]
-struct Plan {
-    arch: Arch,
-    base: u64,
-    text: Text,
-    pc_relative: bool,
-    /// Whether the header has the number of rows, or 0.
-    counted: bool,
-    aux: Vec<u8>,
+pub(super) struct Parts {
+    pub(super) arch: Arch,
+    pub(super) pc_relative: bool,
+    /// The number of rows that the header has.
+    pub(super) count: usize,
+    pub(super) aux: Vec<u8>,
     /// Unused bytes before, between and after the index and the rows.
-    gaps: [Vec<u8>; 3],
-    rows_first: bool,
-    /// Whether functions with equal rows share them.
-    shared: bool,
-    functions: Vec<Planned>,
+    pub(super) gaps: [Vec<u8>; 3],
+    pub(super) rows_first: bool,
+    /// The address of each function relative to the table, its size, and where its rows are.
+    pub(super) functions: Vec<(i64, u32, u32)>,
+    pub(super) rows: Vec<u8>,
 }
 
-/// The place of the first function.
-#[derive(Clone, Copy, Debug)]
-enum Text {
-    At(u64),
-    /// As high as possible: the last function ends at the end of the address space.
-    Top,
+/// The first `width` bytes of a number.
+pub(super) fn to_bytes(number: i64, width: u8) -> Vec<u8> {
+    number.to_le_bytes()[..usize::from(width)].to_vec()
 }
 
+/// A header. The numbers are those of functions, of rows, of the rows' bytes, and the places of the
+/// index and of the rows.
+pub(super) fn header(arch: Arch, pc_relative: bool, aux: &[u8], numbers: [usize; 5]) -> Vec<u8> {
+    let (id, fixed_ra) = match arch {
+        Arch::Amd64 => (3, 0xf8),
+        Arch::AArch64 => (2, 0),
+    };
+    let flags = 1 | u8::from(pc_relative) << 2;
+    let mut bytes = vec![0xe2, 0xde, 3, flags, id, 0, fixed_ra, aux.len() as u8];
+
+    bytes.extend(numbers.iter().flat_map(|number| to_bytes(*number as i64, 4)));
+    bytes.extend(aux);
+    bytes
+}
+
+impl Parts {
+    /// Usual parts, with these functions and rows.
+    pub(super) fn new(arch: Arch, functions: Vec<(i64, u32, u32)>, rows: Vec<u8>) -> Self {
+        let gaps = [vec![], vec![], vec![]];
+
+        Self {
+            arch,
+            pc_relative: false,
+            count: 0,
+            aux: vec![],
+            gaps,
+            rows_first: false,
+            functions,
+            rows,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let Self { functions, rows, gaps: [before, between, after], .. } = self;
+        let index_len = 16 * functions.len();
+        let first = before.len();
+        let (index_at, rows_at) = if self.rows_first {
+            (first + rows.len() + between.len(), first)
+        } else {
+            (first, first + index_len + between.len())
+        };
+        let numbers = [functions.len(), self.count, rows.len(), index_at, rows_at];
+        let mut bytes = header(self.arch, self.pc_relative, &self.aux, numbers);
+        let mut index = Vec::new();
+
+        for (start, size, place) in functions {
+            let field = bytes.len() + index_at + index.len();
+            let from = if self.pc_relative { field as i64 } else { 0 };
+            index.extend(to_bytes(start.wrapping_sub(from), 8));
+            index.extend(to_bytes((*size).into(), 4));
+            index.extend(to_bytes((*place).into(), 4));
+        }
+        bytes.extend(before);
+        let parts = [&index, between, rows];
+        let order = if self.rows_first { [2, 1, 0] } else { [0, 1, 2] };
+        bytes.extend(order.into_iter().flat_map(|nth| parts[nth]));
+        bytes.extend(after);
+        bytes
+    }
+}
+
+/// A function.
 #[derive(Clone, Debug)]
 struct Planned {
-    place: Place,
+    /// How many bytes it is behind all functions before it. Otherwise it starts with the last one.
+    gap: Option<u32>,
     size: u32,
-    block: Option<u8>,
+    /// The size of the block that it repeats, or 0.
+    block: u8,
     flexible: bool,
     signal: bool,
-    /// Whether signed return addresses have key B.
     key_b: bool,
-    /// The number of bytes of a row's start.
+    /// The code of the number of bytes of a row's start.
     width: u8,
     /// The number of unused bytes before the attribute.
     slack: u8,
     /// The rank of the rows among those of all functions.
     order: u16,
-    rows: Vec<PlannedRow>,
+    rows: Vec<Row>,
 }
 
-/// The place of a function.
+/// A row. What a function cannot express is left out.
 #[derive(Clone, Copy, Debug)]
-enum Place {
-    /// This many bytes behind all functions before it.
-    After(u32),
-    /// At the start of the function before it.
-    Same,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct PlannedRow {
+struct Row {
     /// Taken modulo the largest possible start.
     start: u32,
-    /// The number of bytes of a data word, unless the words need more.
+    /// The code of the number of bytes of a word.
     width: u8,
-    rule: PlannedRule,
+    signed: bool,
+    outermost: bool,
+    /// The places of the CFA, the RA and the FP.
+    places: [Option<Place>; 3],
 }
 
-/// The largest number of empty functions at the start of another function.
-const MOST_EMPTY: usize = 8;
+/// A number that selects a base, whether the value is in memory there, and an offset.
+type Place = (u8, bool, i32);
 
-fn width() -> impl Strategy<Value = u8> {
-    prop::sample::select(vec![1_u8, 2, 4])
-}
-
-fn row() -> impl Strategy<Value = PlannedRow> {
+fn row() -> impl Strategy<Value = Row> {
     let start = prop_oneof![4 => 0..64_u32, 1 => 0..0x1_0000_u32, 1 => any::<u32>()];
+    let offset = prop_oneof![3 => -0x80..0x80, 1 => any::<i32>()];
+    let places = [(); 3]
+        .map(|()| proptest::option::weighted(0.6, (any::<u8>(), any::<bool>(), offset.clone())));
 
-    (start, width(), planned_rule()).prop_map(|(start, width, rule)| PlannedRow {
-        start,
-        width,
-        rule,
-    })
+    (start, 0..3_u8, any::<bool>(), prop::bool::weighted(0.1), places).prop_map(
+        |(start, width, signed, outermost, places)| Row { start, width, signed, outermost, places },
+    )
 }
 
 fn function() -> impl Strategy<Value = Planned> {
-    let place = prop_oneof![
-        1 => Just(Place::Same),
-        4 => Just(Place::After(0)),
-        4 => (1..64_u32).prop_map(Place::After),
-        1 => any::<u32>().prop_map(Place::After),
+    let gap = prop_oneof![
+        1 => Just(None),
+        4 => Just(Some(0)),
+        4 => (1..64_u32).prop_map(Some),
+        1 => any::<u32>().prop_map(Some),
     ];
     let size = prop_oneof![
         1 => Just(0),
@@ -128,28 +175,141 @@ fn function() -> impl Strategy<Value = Planned> {
         4 => vec(row(), 6..40),
         1 => vec(row(), 40..300),
     ];
-    let from_start = prop::bool::weighted(0.9);
+    let block = prop_oneof![4 => Just(0), 1 => any::<u8>()];
     let slack = prop_oneof![9 => Just(0), 1 => 0..8_u8];
+    let bits = (prop::bool::weighted(0.4), prop::bool::weighted(0.2), any::<bool>());
 
-    (
-        (place, size, proptest::option::weighted(0.2, 1..=u8::MAX)),
-        (prop::bool::weighted(0.4), prop::bool::weighted(0.2), any::<bool>()),
-        (width(), slack, any::<u16>()),
-        (from_start, rows),
-    )
+    (gap, size, block, bits, 0..3_u8, slack, any::<u16>(), prop::bool::weighted(0.9), rows)
         .prop_map(
             |(
-                (place, size, block),
+                gap,
+                size,
+                block,
                 (flexible, signal, key_b),
-                (width, slack, order),
-                (from_start, mut rows),
+                width,
+                slack,
+                order,
+                from_start,
+                mut rows,
             )| {
                 if let Some(first) = rows.first_mut().filter(|_| from_start) {
                     first.start = 0;
                 }
-                Planned { place, size, block, flexible, signal, key_b, width, slack, order, rows }
+                Planned { gap, size, block, flexible, signal, key_b, width, slack, order, rows }
             },
         )
+}
+
+/// The DWARF number of one of an architecture's registers.
+fn register(arch: Arch, pick: u8) -> u8 {
+    match arch {
+        // The stack pointer and the frame pointer are frequent.
+        Arch::Amd64 => [7, 6].get(usize::from(pick / 64)).copied().unwrap_or(pick % 16),
+        Arch::AArch64 => [31, 29].get(usize::from(pick / 64)).copied().unwrap_or(pick % 32),
+    }
+}
+
+impl Row {
+    /// The data words.
+    fn words(&self, arch: Arch, flexible: bool) -> Vec<i64> {
+        let [cfa, ra, fp] = self.places;
+        let cfa = cfa.unwrap_or((0, false, 8));
+        let control = |(pick, at, _): Place, of_cfa: bool| {
+            let base = if pick > 224 && !of_cfa { 0 } else { register(arch, pick) << 3 | 1 };
+            i64::from(base | u8::from(at || base == 0) << 1)
+        };
+        let offset = |place: Place| i64::from(place.2);
+        let pair = |place| [control(place, false), offset(place)];
+
+        match (arch, flexible) {
+            _ if self.outermost => vec![],
+            // A word that says nothing stands only before others.
+            (_, true) => {
+                let ra = ra.map_or(Vec::from_iter(fp.map(|_| 0)), |ra| pair(ra).to_vec());
+                let fp = fp.into_iter().flat_map(pair);
+                [control(cfa, true), offset(cfa)].into_iter().chain(ra).chain(fp).collect()
+            }
+            // The header has the place of the RA.
+            (Arch::Amd64, _) => [Some(cfa), fp].into_iter().flatten().map(offset).collect(),
+            // A row has the place of the FP only if it has that of the RA.
+            (Arch::AArch64, _) => {
+                [Some(cfa), ra, ra.and(fp)].into_iter().flatten().map(offset).collect()
+            }
+        }
+    }
+
+    /// The bytes behind the start. A word that has too few bytes means another number.
+    fn bytes(&self, arch: Arch, flexible: bool) -> Vec<u8> {
+        let words = self.words(arch, flexible);
+        if words.is_empty() {
+            return vec![0];
+        }
+        let from_sp = !flexible && self.places[0].is_some_and(|(pick, ..)| pick < 128);
+        let signed = u8::from(self.signed && arch == Arch::AArch64) << 7;
+        let info = u8::from(from_sp) | (words.len() as u8) << 1 | self.width << 5 | signed;
+
+        [info]
+            .into_iter()
+            .chain(words.iter().flat_map(|word| to_bytes(*word, 1 << self.width)))
+            .collect()
+    }
+}
+
+impl Planned {
+    /// The attribute, and the rows in the order of their starts: some may share one, or start at
+    /// the end.
+    fn bytes(&self, arch: Arch) -> Vec<u8> {
+        let limit = if self.block == 0 { self.size } else { self.block.into() };
+        let most = u64::from(limit.min(u32::MAX >> (32 - (8 << self.width)))) + 1;
+        let start = |row: &Row| (u64::from(row.start) % most) as i64;
+        let mut rows: Vec<_> = self.rows.iter().map(|row| (start(row), row)).collect();
+        let bits =
+            [(self.signal, 7), (self.key_b && arch == Arch::AArch64, 5), (self.block != 0, 4)];
+        let info = bits.iter().fold(self.width, |info, (bit, at)| info | u8::from(*bit) << at);
+        let mut bytes = to_bytes(rows.len() as i64, 2);
+
+        rows.sort_by_key(|(start, _)| *start);
+        bytes.extend([info, self.flexible.into(), self.block]);
+        for (start, row) in rows {
+            bytes.extend(to_bytes(start, 1 << self.width));
+            bytes.extend(row.bytes(arch, self.flexible));
+        }
+        bytes
+    }
+}
+
+/// The starts of functions from the first one on, and the end of the last one.
+fn starts(functions: &[Planned]) -> (Vec<u64>, u64) {
+    let (mut starts, mut end) = (Vec::new(), 0);
+
+    for planned in functions {
+        let start = match (planned.gap, starts.last()) {
+            (None, Some(last)) => *last,
+            (gap, _) => end + u64::from(gap.unwrap_or(0)),
+        };
+        starts.push(start);
+        end = end.max(start + u64::from(planned.size));
+    }
+    (starts, end)
+}
+
+/// All rows, and the place of each function's. If `shared` is set, equal ones are there once.
+fn rows(functions: &[Planned], bodies: &[Vec<u8>], shared: bool) -> (Vec<u8>, Vec<u32>) {
+    let mut order: Vec<usize> = (0..bodies.len()).collect();
+    let (mut places, mut known, mut bytes) = (vec![0; bodies.len()], HashMap::new(), Vec::new());
+
+    order.sort_by_key(|nth| functions[*nth].order);
+    for nth in order {
+        let place = known.get(&bodies[nth]).copied().filter(|_| shared);
+        places[nth] = place.unwrap_or_else(|| {
+            bytes.extend(vec![0xa5; functions[nth].slack.into()]);
+            let place = bytes.len() as u32;
+            bytes.extend(&bodies[nth]);
+            known.insert(&bodies[nth], place);
+            place
+        });
+    }
+    (bytes, places)
 }
 
 /// Arbitrary tables of at most `most` functions, of all architectures.
@@ -159,228 +319,49 @@ pub(super) fn tables(most: usize) -> impl Strategy<Value = Built> {
         2 => vec(function(), 0..=most.min(40)),
         1 => vec(function(), 0..=most),
     ];
+    // If there is no address, the last function ends at the end of the address space.
     let text = prop_oneof![
-        8 => (0..1_u64 << 47).prop_map(Text::At),
-        1 => Just(Text::At(0)),
-        1 => Just(Text::Top),
+        8 => (0..1_u64 << 47).prop_map(Some),
+        1 => Just(Some(0)),
+        1 => Just(None),
     ];
     let bytes = || prop_oneof![2 => Just(Vec::new()), 1 => vec(any::<u8>(), 0..20)];
     let aux = prop_oneof![4 => Just(Vec::new()), 1 => vec(any::<u8>(), 0..=255)];
-
-    let arch = prop::sample::select(ARCHES.to_vec());
+    let bits = (any::<bool>(), any::<usize>(), prop::bool::weighted(0.2), any::<bool>());
 
     (
-        (arch, 0..1_u64 << 47, text, any::<bool>(), any::<bool>()),
-        (aux, [bytes(), bytes(), bytes()]),
-        (prop::bool::weighted(0.2), any::<bool>()),
+        (select(ARCHES.to_vec()), 0..1_u64 << 47, text),
+        (aux, [bytes(), bytes(), bytes()], bits),
         functions,
     )
-        .prop_map(
-            |(
-                (arch, base, text, pc_relative, counted),
-                (aux, gaps),
-                (rows_first, shared),
-                functions,
-            )| {
-                let plan = Plan {
-                    arch,
-                    base,
-                    text,
-                    pc_relative,
-                    counted,
-                    aux,
-                    gaps,
-                    rows_first,
-                    shared,
-                    functions,
-                };
-                plan.build()
-            },
-        )
-}
-
-/// The first eight bytes of a table.
-pub(super) fn preamble(arch: Arch, flags: u8, aux_len: u8) -> Vec<u8> {
-    let (id, fixed_ra) = match arch {
-        Arch::Amd64 => (3, 0xf8),
-        Arch::AArch64 => (2, 0),
-    };
-    let mut bytes = to_bytes(0xdee2, 2);
-
-    bytes.extend([3, flags, id, 0, fixed_ra, aux_len]);
-    bytes
-}
-
-impl Planned {
-    /// The rows in the order of their starts: some may share one, or start at the end.
-    fn rows(&self) -> Vec<(u32, PlannedRow)> {
-        let limit = self.block.map_or(self.size, u32::from);
-        let limit = match self.width {
-            1 => limit.min((1 << 8) - 1),
-            2 => limit.min((1 << 16) - 1),
-            _ => limit,
-        };
-        let start = |row: &PlannedRow| match limit.checked_add(1) {
-            Some(starts) => row.start % starts,
-            None => row.start,
-        };
-        let mut rows: Vec<_> = self.rows.iter().map(|row| (start(row), *row)).collect();
-
-        rows.sort_by_key(|(start, _)| *start);
-        rows
-    }
-
-    /// The bytes of the attribute and rows.
-    fn write(&self, arch: Arch) -> Vec<u8> {
-        let rows = self.rows();
-        let signal = u8::from(self.signal) << 7;
-        let key = u8::from(self.key_b && arch == Arch::AArch64) << 5;
-        let repeats = u8::from(self.block.is_some()) << 4;
-        let mut bytes = to_bytes(rows.len() as u64, 2);
-
-        bytes.push((self.width / 2) | repeats | key | signal);
-        bytes.push(self.flexible.into());
-        bytes.push(self.block.unwrap_or(0));
-        for (start, row) in rows {
-            bytes.extend(to_bytes(start.into(), self.width));
-            bytes.extend(row.rule.write(arch, self.flexible, row.width));
-        }
-        bytes
-    }
-
-    /// The meaning of the function at this start.
-    fn function(&self, arch: Arch, start: u64) -> Function {
-        let rule = |row: PlannedRow| {
-            row.rule.meaning(arch, self.flexible, self.key_b).with_signal(self.signal)
-        };
-
-        Function {
-            start,
-            size: self.size,
-            block: self.block,
-            flexible: self.flexible,
-            signal: self.signal,
-            key: match arch {
-                Arch::AArch64 if self.key_b => Key::B,
-                _ => Key::A,
-            },
-            rows: self
-                .rows()
-                .into_iter()
-                .map(|(start, row)| Row { start, rule: rule(row) })
-                .collect(),
-        }
-    }
-}
-
-impl Plan {
-    /// The starts of functions from the first one on, and the end of the last one.
-    fn starts(&self) -> (Vec<u64>, u64) {
-        let mut starts: Vec<u64> = Vec::new();
-        let (mut end, mut empty) = (0, 0);
-
-        for planned in &self.functions {
-            let last = starts.last().copied();
-            let mut start = match (planned.place, last) {
-                (Place::Same, Some(last)) => last,
-                (Place::After(gap), Some(_)) => end + u64::from(gap),
-                (_, None) => 0,
+        .prop_map(|((arch, base, text), (aux, gaps, bits), functions)| {
+            let (pc_relative, count, rows_first, shared) = bits;
+            let (starts, end) = starts(&functions);
+            // The offset of a start is signed, so a start is at most 2^63 from the table.
+            let (base, text) = match text {
+                Some(text) => (base, text),
+                None => (base | 1 << 63, u64::MAX - end),
             };
-            if empty == MOST_EMPTY && last == Some(start) {
-                start = end + 1;
-            }
-            empty = match (planned.size, last == Some(start)) {
-                (0, true) => empty + 1,
-                (0, false) => 1,
-                _ => 0,
+            let bodies: Vec<_> = functions.iter().map(|planned| planned.bytes(arch)).collect();
+            let (rows, places) = rows(&functions, &bodies, shared);
+            let entries = starts.iter().zip(&functions).zip(places);
+            let entry = |((start, planned), place): ((&u64, &Planned), u32)| {
+                ((text + start).wrapping_sub(base) as i64, planned.size, place)
             };
-            starts.push(start);
-            end = end.max(start + u64::from(planned.size));
-        }
-        (starts, end)
-    }
+            let parts = Parts {
+                arch,
+                pc_relative,
+                count,
+                aux,
+                gaps,
+                rows_first,
+                functions: entries.map(entry).collect(),
+                rows,
+            };
+            let bytes = parts.bytes();
+            let table = decode(arch, &bytes, base).expect("the table is good");
 
-    /// The bytes of all rows, and the place of each function's rows.
-    fn rows(&self, bodies: &[Vec<u8>]) -> (Vec<u8>, Vec<u32>) {
-        let mut order: Vec<usize> = (0..bodies.len()).collect();
-        let mut places = vec![0; bodies.len()];
-        let mut known = HashMap::new();
-        let mut bytes = Vec::new();
-
-        order.sort_by_key(|nth| self.functions[*nth].order);
-        for nth in order {
-            let place = known.get(&bodies[nth]).copied().filter(|_| self.shared);
-            places[nth] = place.unwrap_or_else(|| {
-                bytes.extend(vec![0xa5; self.functions[nth].slack.into()]);
-                let place = bytes.len() as u32;
-                bytes.extend(&bodies[nth]);
-                known.insert(&bodies[nth], place);
-                place
-            });
-        }
-        (bytes, places)
-    }
-
-    fn build(&self) -> Built {
-        let (starts, end) = self.starts();
-        // The offset of a start is signed, so a start is at most 2^63 from the table.
-        let (base, text) = match self.text {
-            Text::At(text) => (self.base, text),
-            Text::Top => (self.base | 1 << 63, u64::MAX - end),
-        };
-        let bodies: Vec<_> =
-            self.functions.iter().map(|planned| planned.write(self.arch)).collect();
-        let (rows, places) = self.rows(&bodies);
-
-        let header_len = 28 + self.aux.len();
-        let index_len = 16 * starts.len();
-        let [before, between, after] = &self.gaps;
-        let first = header_len + before.len();
-        let (index_at, rows_at) = if self.rows_first {
-            (first + rows.len() + between.len(), first)
-        } else {
-            (first, first + index_len + between.len())
-        };
-
-        let mut index = Vec::new();
-        for ((start, planned), place) in starts.iter().zip(&self.functions).zip(places) {
-            let field = if self.pc_relative { index_at + index.len() } else { 0 };
-            let offset = (text + start).wrapping_sub(base + field as u64);
-            index.extend(to_bytes(offset, 8));
-            index.extend(to_bytes(planned.size.into(), 4));
-            index.extend(to_bytes(place.into(), 4));
-        }
-
-        let flags = 1 | u8::from(self.pc_relative) << 2;
-        let mut bytes = preamble(self.arch, flags, self.aux.len() as u8);
-        let count: usize = self.functions.iter().map(|planned| planned.rows().len()).sum();
-        for number in [
-            starts.len(),
-            if self.counted { count } else { 0 },
-            rows.len(),
-            index_at - header_len,
-            rows_at - header_len,
-        ] {
-            bytes.extend(to_bytes(number as u64, 4));
-        }
-        let parts =
-            if self.rows_first { [&rows, between, &index] } else { [&index, between, &rows] };
-        bytes.extend(&self.aux);
-        bytes.extend(before);
-        bytes.extend(parts.into_iter().flatten());
-        bytes.extend(after);
-
-        let functions = self.functions.iter().zip(&starts);
-        Built {
-            arch: self.arch,
-            base,
-            bytes,
-            table: Table {
-                functions: functions
-                    .map(|(planned, start)| planned.function(self.arch, text + start))
-                    .collect(),
-            },
-            rows_len: bodies.iter().map(Vec::len).collect(),
-        }
-    }
+            assert!(table.0.iter().map(|function| function.start - text).eq(starts));
+            Built { arch, base, bytes, table, rows_len: bodies.iter().map(Vec::len).collect() }
+        })
 }

@@ -5,22 +5,13 @@
 //! It was written from the specification, in another way than the parser: it decodes the whole
 //! table at once, checks all of it, and searches all functions in their order.
 
-use crate::listing::{Function, Row};
+use crate::listing::{Function, Row, Table};
 use crate::parse::{Key, Register, Rule, Value};
 use crate::vectors::Arch;
 
 /// Flags of the header: functions are sorted; a start is relative to its own field.
 const SORTED: u64 = 1;
 const PC_RELATIVE: u64 = 4;
-/// The largest number of empty functions at one start that the parser looks at.
-const EQUALS: usize = 8;
-
-/// A table, decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Table {
-    /// In the order of the index.
-    pub(super) functions: Vec<Function>,
-}
 
 /// Bytes, in which numbers have their least significant byte first.
 #[derive(Clone, Copy)]
@@ -129,199 +120,130 @@ fn flexible_rule(arch: Arch, words: &[Word]) -> Option<Rule> {
     Rule::frame(cfa, ra, fp)
 }
 
-impl Table {
-    /// Decodes the table `bytes` at address `base`. Returns nothing if a part of it is malformed,
-    /// or not supported.
-    pub(super) fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Self> {
-        let len = bytes.len() as u64;
-        let bytes = Bytes(bytes);
-        let number = |at, width| bytes.number(at, width);
-        let (id, fixed_ra) = match arch {
-            Arch::AArch64 => (2, 0),
-            Arch::Amd64 => (3, 0xf8),
+/// Decodes the table `bytes` at address `base`. Returns nothing if a part of it is malformed,
+/// or not supported.
+pub(super) fn decode(arch: Arch, bytes: &[u8], base: u64) -> Option<Table> {
+    let len = bytes.len() as u64;
+    let bytes = Bytes(bytes);
+    let number = |at, width| bytes.number(at, width);
+    let (id, fixed_ra) = match arch {
+        Arch::AArch64 => (2, 0),
+        Arch::Amd64 => (3, 0xf8),
+    };
+    if number(0, 2)? != 0xdee2 || number(2, 1)? != 3 {
+        return None;
+    }
+    let flags = number(3, 1)?;
+    if flags & SORTED == 0 || flags & !(SORTED | PC_RELATIVE) != 0 {
+        return None;
+    }
+    if number(4, 1)? != id || number(5, 1)? != 0 || number(6, 1)? != fixed_ra {
+        return None;
+    }
+    let end_of_header = 28 + number(7, 1)?;
+    let count = number(0x08, 4)?;
+    let rows_len = number(0x10, 4)?;
+    let index = end_of_header + number(0x14, 4)?;
+    let rows_start = end_of_header + number(0x18, 4)?;
+    let index_end = index + 16 * count;
+    let rows_end = rows_start + rows_len;
+    let apart = index_end <= rows_start || rows_end <= index;
+    if index_end > len || rows_end > len || !apart {
+        return None;
+    }
+    let rows = bytes.part(rows_start, rows_end)?;
+
+    let mut functions = Vec::new();
+    for entry in (index..index_end).step_by(16) {
+        let offset = number(entry, 8)? as i64;
+        let from = if flags & PC_RELATIVE == 0 {
+            i128::from(base)
+        } else {
+            i128::from(base) + i128::from(entry)
         };
-        if number(0, 2)? != 0xdee2 || number(2, 1)? != 3 {
-            return None;
-        }
-        let flags = number(3, 1)?;
-        if flags & SORTED == 0 || flags & !(SORTED | PC_RELATIVE) != 0 {
-            return None;
-        }
-        if number(4, 1)? != id || number(5, 1)? != 0 || number(6, 1)? != fixed_ra {
-            return None;
-        }
-        let end_of_header = 28 + number(7, 1)?;
-        let count = number(0x08, 4)?;
-        let rows_len = number(0x10, 4)?;
-        let index = end_of_header + number(0x14, 4)?;
-        let rows_start = end_of_header + number(0x18, 4)?;
-        let index_end = index + 16 * count;
-        let rows_end = rows_start + rows_len;
-        let apart = index_end <= rows_start || rows_end <= index;
-        if index_end > len || rows_end > len || !apart {
-            return None;
-        }
-        let rows = bytes.part(rows_start, rows_end)?;
-
-        let mut functions = Vec::new();
-        for entry in (index..index_end).step_by(16) {
-            let offset = number(entry, 8)? as i64;
-            let from = if flags & PC_RELATIVE == 0 {
-                i128::from(base)
-            } else {
-                i128::from(base) + i128::from(entry)
-            };
-            // The start may wrap, but not the end.
-            let start = (from + i128::from(offset)) as u64;
-            let size = number(entry + 8, 4)? as u32;
-            start.checked_add(size.into())?;
-            functions.push(Function::decode(arch, rows, number(entry + 12, 4)?, start, size)?);
-        }
-        Some(Self { functions }).filter(Self::is_sorted)
+        // The start may wrap, but not the end.
+        let start = (from + i128::from(offset)) as u64;
+        let size = number(entry + 8, 4)? as u32;
+        start.checked_add(size.into())?;
+        functions.push(function(arch, rows, number(entry + 12, 4)?, start, size)?);
     }
-
-    /// Whether the functions are in the order of their starts.
-    pub(super) fn is_sorted(&self) -> bool {
-        self.functions.is_sorted_by_key(|function| function.start)
-    }
-
-    /// The rule for `pc`, if the table has one.
-    ///
-    /// This is the rule of the last function that starts at or below `pc`. Empty functions do not
-    /// count if another function has their start.
-    pub(super) fn rule(&self, pc: u64) -> Option<Rule> {
-        let below = self.functions.iter().filter(|function| function.start <= pc);
-        let start = below.map(|function| function.start).max()?;
-        // The last one in the index counts.
-        let function = self
-            .functions
-            .iter()
-            .rfind(|function| function.start == start && function.size != 0)?;
-
-        let offset = u32::try_from(pc - start).ok().filter(|offset| *offset < function.size)?;
-        if function.rows.is_empty() && function.signal {
-            return Some(Rule::signal_frame());
-        }
-        let wanted = function.block.map_or(offset, |block| offset % u32::from(block));
-        let mut rows = function.rows.iter();
-        rows.rfind(|row| row.start <= wanted).map(|row| row.rule)
-    }
-
-    /// Whether more empty functions share a start than the parser looks at.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.functions.windows(EQUALS + 1).any(|functions| {
-            functions
-                .iter()
-                .all(|function| function.size == 0 && function.start == functions[0].start)
-        })
-    }
-
-    /// All addresses where the answer may change, and the addresses before them, without
-    /// duplicates.
-    pub(super) fn boundaries(&self) -> Vec<u64> {
-        let mut addresses = vec![0, u64::MAX];
-
-        for function in &self.functions {
-            let mut add = |offset: u64| {
-                let address = function.start.saturating_add(offset);
-                addresses.extend([address.saturating_sub(1), address]);
-            };
-            let size = u64::from(function.size);
-            add(0);
-            add(size);
-            let blocks = match function.block.map(u64::from) {
-                None => vec![0],
-                Some(block) => vec![0, block, size / block * block, size.saturating_sub(block)],
-            };
-            for block in blocks {
-                add(block);
-                for row in &function.rows {
-                    add(block + u64::from(row.start));
-                }
-            }
-        }
-        addresses.sort_unstable();
-        addresses.dedup();
-        addresses
-    }
+    Some(Table(functions)).filter(Table::is_sorted)
 }
 
-impl Function {
-    /// Decodes the function whose attribute is at byte `at` of `rows`.
-    fn decode(arch: Arch, rows: Bytes<'_>, at: u64, start: u64, size: u32) -> Option<Self> {
-        let count = rows.number(at, 2)?;
-        let info = rows.number(at + 2, 1)?;
-        let kind = rows.number(at + 3, 1)?;
-        let block = rows.number(at + 4, 1)? as u8;
-        let start_width = width(info & 0xf)?;
-        let key = match (arch, info & 0x20) {
-            (_, 0) => Key::A,
-            (Arch::AArch64, _) => Key::B,
-            _ => return None,
-        };
-        // An unused bit, and unknown kinds.
-        if info & 0x40 != 0 || kind > 1 {
+/// Decodes the function whose attribute is at byte `at` of `rows`.
+fn function(arch: Arch, rows: Bytes<'_>, at: u64, start: u64, size: u32) -> Option<Function> {
+    let count = rows.number(at, 2)?;
+    let info = rows.number(at + 2, 1)?;
+    let kind = rows.number(at + 3, 1)?;
+    let block = rows.number(at + 4, 1)? as u8;
+    let start_width = width(info & 0xf)?;
+    let key = match (arch, info & 0x20) {
+        (_, 0) => Key::A,
+        (Arch::AArch64, _) => Key::B,
+        _ => return None,
+    };
+    // An unused bit, and unknown kinds.
+    if info & 0x40 != 0 || kind > 1 {
+        return None;
+    }
+    let block = match (info & 0x10, block) {
+        (0, 0) => None,
+        (0, _) | (_, 0) => return None,
+        (_, block) => Some(block),
+    };
+    let mut function = Function {
+        start,
+        size,
+        block,
+        flexible: kind == 1,
+        signal: info & 0x80 != 0,
+        key,
+        rows: Vec::new(),
+    };
+    // A row at the end applies to no address.
+    let limit = block.map_or(size, u32::from);
+
+    let mut at = at + 5;
+    for _ in 0..count {
+        let start = rows.number(at, start_width)? as u32;
+        let (rule, len) = rule(&function, arch, rows, at + start_width)?;
+        let descends = function.rows.last().is_some_and(|row| row.start > start);
+        if descends || start > limit {
             return None;
         }
-        let block = match (info & 0x10, block) {
-            (0, 0) => None,
-            (0, _) | (_, 0) => return None,
-            (_, block) => Some(block),
-        };
-        let mut function = Self {
-            start,
-            size,
-            block,
-            flexible: kind == 1,
-            signal: info & 0x80 != 0,
-            key,
-            rows: Vec::new(),
-        };
-        // A row at the end applies to no address.
-        let limit = block.map_or(size, u32::from);
-
-        let mut at = at + 5;
-        for _ in 0..count {
-            let start = rows.number(at, start_width)? as u32;
-            let (rule, len) = function.decode_rule(arch, rows, at + start_width)?;
-            let descends = function.rows.last().is_some_and(|row| row.start > start);
-            if descends || start > limit {
-                return None;
-            }
-            function.rows.push(Row { start, rule });
-            at += start_width + len;
-        }
-        Some(function)
+        function.rows.push(Row { start, rule });
+        at += start_width + len;
     }
+    Some(function)
+}
 
-    /// Decodes the row whose information byte is at byte `at` of `rows`. Also returns the length of
-    /// the row without its start.
-    fn decode_rule(&self, arch: Arch, rows: Bytes<'_>, at: u64) -> Option<(Rule, u64)> {
-        let info = rows.number(at, 1)?;
-        let count = info >> 1 & 0xf;
-        let width = width(info >> 5 & 3)?;
-        let words: Vec<Word> = (0..count)
-            .map(|nth| {
-                let value = rows.number(at + 1 + nth * width, width)?;
-                Some(Word { value, width })
-            })
-            .collect::<Option<_>>()?;
-        let signed = info & 0x80 != 0;
+/// Decodes the row whose information byte is at byte `at` of `rows`. Also returns the length of
+/// the row without its start.
+fn rule(function: &Function, arch: Arch, rows: Bytes<'_>, at: u64) -> Option<(Rule, u64)> {
+    let info = rows.number(at, 1)?;
+    let count = info >> 1 & 0xf;
+    let width = width(info >> 5 & 3)?;
+    let words: Vec<Word> = (0..count)
+        .map(|nth| {
+            let value = rows.number(at + 1 + nth * width, width)?;
+            Some(Word { value, width })
+        })
+        .collect::<Option<_>>()?;
+    let signed = info & 0x80 != 0;
 
-        if signed && arch != Arch::AArch64 {
-            return None;
-        }
-        let rule = match (words.is_empty(), self.flexible) {
-            (true, _) if info == 0 => Rule::outermost(),
-            (true, _) => return None,
-            (false, true) if info & 1 != 0 => return None,
-            (false, true) => flexible_rule(arch, &words)?,
-            (false, false) => {
-                let base = if info & 1 != 0 { Register::Sp } else { Register::Fp };
-                default_rule(arch, base, &words)?
-            }
-        };
-        let rule = rule.with_signal(self.signal).with_signed_ra(signed.then_some(self.key));
-        Some((rule, 1 + count * width))
+    if signed && arch != Arch::AArch64 {
+        return None;
     }
+    let rule = match (words.is_empty(), function.flexible) {
+        (true, _) if info == 0 => Rule::outermost(),
+        (true, _) => return None,
+        (false, true) if info & 1 != 0 => return None,
+        (false, true) => flexible_rule(arch, &words)?,
+        (false, false) => {
+            let base = if info & 1 != 0 { Register::Sp } else { Register::Fp };
+            default_rule(arch, base, &words)?
+        }
+    };
+    let rule = rule.with_signal(function.signal).with_signed_ra(signed.then_some(function.key));
+    Some((rule, 1 + count * width))
 }

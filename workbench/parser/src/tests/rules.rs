@@ -19,16 +19,11 @@ fn values(offsets: &[i32]) -> Vec<Value> {
     values
 }
 
-/// The same values, and that a frame pointer is not known.
-fn fp_values(offsets: &[i32]) -> Vec<Value> {
-    [values(offsets), vec![Value::Unknown]].concat()
-}
-
 #[test]
 fn fields() {
     for cfa in values(&[0, 1, -1, i32::MIN, i32::MAX]) {
         for ra in values(&[0, -8]) {
-            for fp in fp_values(&[0, i32::MAX]) {
+            for fp in [values(&[0, i32::MAX]), vec![Value::Unknown]].concat() {
                 let possible = matches!(cfa, Value::Register(..) | Value::AtRegister(..));
                 let rule = Rule::frame(cfa, ra, fp);
 
@@ -98,7 +93,7 @@ fn pack_rules<A: Arch>() -> (usize, usize) {
 
     for cfa in values(&offsets) {
         for ra in [Value::Unchanged].into_iter().chain(places) {
-            for fp in fp_values(&offsets) {
+            for fp in [values(&offsets), vec![Value::Unknown]].concat() {
                 for rule in Rule::frame(cfa, ra, fp).into_iter().flat_map(flags) {
                     // Rules that do not fit are looked up each time.
                     let fits = match fp {
