@@ -137,9 +137,10 @@ void unwind_user_find_first_stack(struct unwind_user_state *state)
 }
 
 /*
- * A stack may be in several mappings, for instance if part of it was locked. It
- * does not go on behind a guard, where there is another stack, nor in the memory
- * of a file that happens to be mapped next to it.
+ * A stack may be in several mappings, for instance if part of it was locked, or if
+ * it is a variable that begins in .data's last page and goes on in .bss. It does not
+ * go on behind a guard, where there is another stack, nor in the memory of a file
+ * that happens to be mapped next to it.
  */
 bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa)
 {
@@ -149,10 +150,25 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 	    unwind_user_find_mapping(state, state->stack_end - 1, false, &last) <= 0 ||
 	    unwind_user_find_mapping(state, state->stack_end, false, &next) <= 0)
 		return false;
-	if (next.file != last.file || !next.memory || !(next.flags & VM_READ) || cfa > next.end)
+	if ((next.file && next.file != last.file) || !next.memory || !(next.flags & VM_READ) || cfa > next.end)
 		return false;
 	state->stack_end = next.end;
 	return true;
+}
+
+/**
+ * unwind_user_is_on_stack - Say whether the stack has so many bytes from the stack pointer on
+ * @state: The walk, with the bounds of the stack, which may go on in the next mapping
+ * @len:   How many bytes
+ *
+ * Return: Whether it has.
+ */
+bool unwind_user_is_on_stack(struct unwind_user_state *state, unsigned int len)
+{
+	const unsigned long end = state->sp + len;
+
+	return state->sp >= state->stack_start && state->sp < state->stack_end &&
+	       (end <= state->stack_end || unwind_user_extend_stack(state, end));
 }
 
 /*

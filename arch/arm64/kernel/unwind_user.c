@@ -111,8 +111,7 @@ int arch_unwind_user_interrupted(struct unwind_user_state *state)
 	static_assert(offsetof(struct sigcontext, pstate) ==
 		      offsetof(struct sigcontext, regs[29]) + 4 * sizeof(u64));
 
-	if (state->sp < state->stack_start || state->sp >= state->stack_end ||
-	    state->stack_end - state->sp < CONTEXT + sizeof(struct sigcontext))
+	if (!unwind_user_is_on_stack(state, CONTEXT + sizeof(struct sigcontext)))
 		return -EINVAL;
 	if (unwind_user_copy(state, &saved, context + offsetof(struct sigcontext, regs[29]),
 			     sizeof(saved)))

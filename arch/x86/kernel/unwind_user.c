@@ -126,8 +126,7 @@ int arch_unwind_user_interrupted(struct unwind_user_state *state)
 	struct sigcontext_64 saved;
 	struct pt_regs regs = {};
 
-	if (state->sp < state->stack_start || state->sp >= state->stack_end ||
-	    state->stack_end - state->sp < sizeof(struct ucontext))
+	if (!unwind_user_is_on_stack(state, sizeof(struct ucontext)))
 		return -EINVAL;
 	if (unwind_user_copy(state, &saved, context, len))
 		return -EFAULT;

@@ -200,6 +200,11 @@ TEST_F(synth, stack_in_two_mappings)
 		above[1] = RETURN(1);
 		EXPECT_NO_CALLERS();
 	}
+	/* As of a variable in .bss, of which the file's last page has the beginning. */
+	ASSERT_EQ(above, mmap(above, PAGE, RW, ANON | MAP_FIXED, -1, 0));
+	above[0] = 0;
+	above[1] = RETURN(1);
+	EXPECT_CALLERS(RETURN(1));
 	close(fd);
 }
 
