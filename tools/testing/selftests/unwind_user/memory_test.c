@@ -204,7 +204,8 @@ TEST_F(synth, stack_in_two_mappings)
 	ASSERT_EQ(above, mmap(above, PAGE, RW, ANON | MAP_FIXED, -1, 0));
 	above[0] = 0;
 	above[1] = RETURN(1);
-	EXPECT_CALLERS(RETURN(1));
+	RULES(BY_FP(16, -16), OUTERMOST);
+	EXPECT_STACK(COMPLETE, false, RETURN(1));
 	close(fd);
 }
 
