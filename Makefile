@@ -17,7 +17,7 @@ export JOBS COMMAND AGAIN RAISE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run profile profile-bpf pictures check check-quick check-host check-vm check-arm64 check-long check-base agree fuzz bench \
+.PHONY: help run profile profile-bpf pictures check selftest check-quick check-host check-vm check-arm64 check-long check-base agree fuzz bench \
 	bench-tables bench-waits results package deb try-deb tree refresh series kernel shell rootfs clean clean-cache
 
 help: ## list the targets
@@ -28,7 +28,8 @@ help: ## list the targets
 
 # KDIR=         a kernel tree of your own to put the series on; it is only read
 # BASE=         the package whose kernel `check-base' takes (default: the newest)
-# ARCH=         arm64: `run' and `profile' do so on an emulated arm64 machine
+# ARCH=         arm64: `run', `profile' and `selftest' do so on an emulated arm64 machine
+# TEST=         the selftests that `selftest' runs, such as walk_test
 # COMMAND=      the command of `profile', a line for bash
 # ROOT=         the root directory of `profile' and `shell', / for this machine's own
 # KERNEL=       bpf: the kernel of `shell' has BPF
@@ -47,7 +48,7 @@ help: ## list the targets
 # PARTS=        the parts of `results' to measure (default: all); see workbench/results/run
 # JOBS=         the number of jobs of a build (default: one per processor)
 
-run profile shell: export UNWIND_ARCH := $(ARCH)
+run profile shell selftest: export UNWIND_ARCH := $(ARCH)
 
 run: ## build everything, profile two programs in a virtual machine, and show the stacks
 	@$(LOCKED) $(WB)/demo/run
@@ -63,6 +64,9 @@ pictures: ## draw README's flame graphs again, into pictures/
 
 check-quick: ## run what a change can break at once, on the edits in build/tree
 	@$(LOCKED) $(WB)/check/run quick
+
+selftest: ## run single selftests in a virtual machine, with the edits in build/tree: TEST='walk_test ...'
+	@$(LOCKED) $(WB)/check/one $(TEST)
 
 check: ## run all regular tests: check-host and check-vm
 	@$(LOCKED) $(WB)/check/run host vm
