@@ -150,7 +150,8 @@ bool unwind_user_extend_stack(struct unwind_user_state *state, unsigned long cfa
 	    unwind_user_find_mapping(state, state->stack_end - 1, false, &last) <= 0 ||
 	    unwind_user_find_mapping(state, state->stack_end, false, &next) <= 0)
 		return false;
-	if ((next.file && next.file != last.file) || !next.memory || !(next.flags & VM_READ) || cfa > next.end)
+	if ((next.file && next.file != last.file) || !next.memory ||
+	    !(next.flags & VM_READ) || cfa > next.end)
 		return false;
 	state->stack_end = next.end;
 	return true;
