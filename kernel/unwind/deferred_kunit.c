@@ -268,6 +268,7 @@ static int request_and_cancel(struct requester *user)
 	request(&both->other);
 	unwind_deferred_cancel(&both->other.work);
 	unwind_deferred_flush();
+	/* run_both() cancels a work that is there. */
 	return unwind_deferred_init(&both->other.work, callback);
 }
 
