@@ -13,7 +13,7 @@ MAKEOVERRIDES :=
 unexport ARCH
 # As it stands: its $ are for the shell.
 override COMMAND := $(value COMMAND)
-export JOBS COMMAND AGAIN RAISE
+export JOBS COMMAND AGAIN RAISE PARTS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -45,7 +45,7 @@ help: ## list the targets
 # RANDOM_SECONDS= how long tests run random operations, in `check' (default: 30)
 # AGAIN=        1: repeat also the checks that have passed with the same inputs
 # RAISE=        1: `results' may raise the costs, which are the limits of `check'
-# PARTS=        the parts of `results' to measure (default: all); see workbench/results/run
+# PARTS=        the parts of `results', or a regular expression for those of `check-long' (default: all)
 # JOBS=         the number of jobs of a build (default: one per processor)
 
 run profile shell selftest: export UNWIND_ARCH := $(ARCH)

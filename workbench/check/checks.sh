@@ -478,8 +478,12 @@ part_arm64() {
 	arm64 "arm64, all programs" arm64_long
 }
 
+# Whether a name matches PARTS, a regular expression. Without PARTS, all do.
+is_wanted() { [[ $1 =~ ${PARTS-} ]]; }
+
 # A part that also depends on the files in that guest.
 arm64() { # NAME FUNCTION
+	is_wanted "$1" || return 0
 	check "arm64: root file system" enter "$WORKBENCH/rootfs/build_arm64" || return
 	unless_passed "$1" "$(sha256sum <"$ARM64_PACKAGES") $(inputs "${KERNEL_FILES[@]}" ':!Documentation' "${GUEST[@]}" \
 		workbench/stacks workbench/arm64 Makefile)" "$2"
@@ -663,6 +667,7 @@ long() {
 	local name=$1 key words=() paths=()
 	shift
 
+	is_wanted "$name" || return 0
 	for key; do
 		if [[ $key == workbench || $key == workbench/* || $key == results/* ]]; then paths+=("$key"); else words+=("$key"); fi
 	done
@@ -769,6 +774,10 @@ long_summary() {
 		printf '%s' "$parts"
 	)
 	printf '\nThe parts:\n%s' "$parts"
+	if [ -n "${PARTS-}" ]; then
+		[ -n "$parts" ] || result FAILED "parts" "none has a name with '$PARTS' in it"
+		return
+	fi
 	[ "$failed" = 0 ] || { echo "check-long has not passed: start it again, and the parts above that passed are not repeated"; return; }
 	echo "$summary" >"$LONG"
 }
