@@ -638,7 +638,7 @@ part_long() {
 		workbench/callsite workbench/parser
 	long "fuzzing ${FUZZ_SECONDS:=180} s" check "fuzzing" "$WORKBENCH/fuzz/run" "$FUZZ_SECONDS" workbench
 	long "every commit" check "every commit compiles what it touches" inside every_commit_compiles workbench/series workbench/tree
-	long "every topic" check "the end of every topic builds" inside every_topic_builds workbench/series workbench/tree
+	long "fewer options" check "the series builds with fewer options" inside builds_without_options workbench/tree
 	long "every topic, i386 and arm64" \
 		check "every topic's files build for i386 and arm64" inside every_topic_builds_elsewhere workbench/series workbench/tree
 	# Which kernel is the newest changes, too.

@@ -461,7 +461,8 @@ htmldocs() {
 }
 
 # Each commit compiles the files that it adds or changes, and what includes them: the objects
-# of all files that the series has touched by then, perf, and the selftests.
+# of all files that the series has touched by then, perf, and the selftests. At the end of each
+# topic a kernel builds.
 every_commit_compiles() { # [TOPIC...]
 	local tree=$BUILD/tree-commits topic commit before
 
@@ -474,6 +475,7 @@ every_commit_compiles() { # [TOPIC...]
 			echo "$topic: $(git -C "$tree" log -1 --oneline)"
 			compile_commit "$tree" "$commit" || return
 		done
+		build_touched "$tree" x86_64 vmlinux || return
 	done
 }
 
@@ -512,38 +514,21 @@ topic_before() { # TOPIC
 	if [ -n "$before" ]; then echo "refs/topics/$before"; else base; fi
 }
 
-# The end of each topic builds with all options on. The last one also builds without the second
-# format, without tables, and without Rust.
-every_topic_builds() {
-	local tree=$BUILD/tree-commits topic
-
-	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
-	for topic in $(topics); do
-		git -C "$tree" fetch --quiet "$TREE" "refs/topics/$topic"
-		git -C "$tree" checkout --quiet --detach FETCH_HEAD
-		echo "$topic"
-		build_commit "$tree" commits CONFIG_RUST=y || return
-	done
-	build_commit "$tree" commits-sframe CONFIG_UNWIND_USER_EH_FRAME=n || return
-	build_commit "$tree" commits-off CONFIG_UNWIND_USER_SFRAME=n || return
-	build_commit "$tree" commits-no-rust CONFIG_RUST=n || return
+# The series also builds without the second format, without tables, and without Rust.
+builds_without_options() {
+	build_commit commits-sframe CONFIG_UNWIND_USER_EH_FRAME=n || return
+	build_commit commits-off CONFIG_UNWIND_USER_SFRAME=n || return
+	build_commit commits-no-rust CONFIG_RUST=n || return
 }
 
-build_commit() { # TREE NAME OPTION
-	local objects=$BUILD/kernel-$2 log=$OUT/logs/build-$2.log make
-	make=(make -C "$1" "O=$objects" "-j${JOBS:-2}")
+build_commit() { # NAME OPTION=n
+	local objects=$BUILD/kernel-$1 log=$OUT/logs/build-$1.log make
+	make=(make -C "$TREE" "O=$objects" "-j${JOBS:-2}")
 
 	mkdir -p "$objects"
-	{ grep -v "^${3%=*}=" "$WORKBENCH/config/small.config"; echo "$3"; } >"$objects/wanted.config"
+	{ grep -v "^${2%=n}=" "$WORKBENCH/config/small.config"; echo "$2"; } >"$objects/wanted.config"
 	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig || return
-	[ "${3#*=}" = n ] || grep -qx "$3" "$objects/.config" || return
-	[ "${3#*=}" = y ] || ! grep -q "^${3%=*}=" "$objects/.config" || return
-	# Early commits do not have all of the options; the last one does.
-	if [ "${3#*=}" = y ] && [ "$(git -C "$1" rev-parse HEAD)" = "$(git -C "$TREE" rev-parse HEAD)" ] &&
-		grep -v '^#' "$objects/wanted.config" | grep -vxFf "$objects/.config"; then
-		echo "the configuration lost these options"
-		return 1
-	fi
+	! grep -q "^${2%=n}=" "$objects/.config" || return
 	"${make[@]}" vmlinux >"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
 	# Use a condition: errexit ignores a command behind `!`.
 	if grep -n 'warning:' "$log"; then
@@ -570,7 +555,7 @@ every_topic_builds_elsewhere() {
 }
 
 build_touched() { # TREE ARCH [vmlinux]
-	local objects=$BUILD/kernel-commits-$2 log=$OUT/logs/build-commits-$2.log lost file make targets=(prepare)
+	local objects=$BUILD/kernel-commits-$2 log=$OUT/logs/build-commits-$2.log lost file make targets=()
 	local touched=$BUILD/check/touched-$2
 
 	make=(make -C "$1" "O=$objects" "ARCH=$2" "-j${JOBS:-2}")
@@ -580,11 +565,11 @@ build_touched() { # TREE ARCH [vmlinux]
 	cat "$WORKBENCH/config/small.config" "$WORKBENCH/config/$2.config" 2>/dev/null | sed '/^#/d' |
 		tac | awk -F= '!seen[$1]++' >"$objects/wanted.config"
 	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
-	# Early commits do not have all of the options.
+	# Early commits do not have all of the options; the last one does.
 	lost=$(grep -v '=n$' "$objects/wanted.config" | grep -vxFf "$objects/.config" || true)
 	if [ -n "$lost" ]; then
 		echo "$2: not in the configuration: ${lost//$'\n'/ }"
-		[ -z "${3-}" ] || return
+		[ "$(git -C "$1" rev-parse HEAD)" != "$(git -C "$TREE" rev-parse HEAD)" ] || return
 	fi
 
 	git -C "$1" diff --name-only --diff-filter=d "$(base)" -- '*.c' '*.S' '*.rs' ':!*.lds.S' ':!tools' |
@@ -602,7 +587,9 @@ build_touched() { # TREE ARCH [vmlinux]
 		! configured "$objects" "${file%.*}.o" "$1" || targets+=("${file%.*}.o")
 	done <"$touched"
 	mapfile -t targets < <(printf '%s\n' "${targets[@]}" | sort -u)
-	"${make[@]}" --keep-going "${targets[@]}" >"$log" 2>&1 || { grep -E -B2 -A6 'error(\[|:)|Error [0-9]' "$log" | head -n 60; return 1; }
+	# With other targets beside it, make would start anew for each object.
+	"${make[@]}" prepare >"$log" 2>&1 &&
+		"${make[@]}" --keep-going "${targets[@]}" >>"$log" 2>&1 || { grep -E -B2 -A6 'error(\[|:)|Error [0-9]' "$log" | head -n 60; return 1; }
 	[ -z "${3-}" ] || "${make[@]}" "$3" >>"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
 	"$WORKBENCH/check/new_warnings" "$1" "$(base)" "$log" || return
 
