@@ -33,12 +33,12 @@ bool unwind_user_is_outermost(struct unwind_user_state *state)
 	bool has_pair;
 
 	/* There is no room for a return address in between. */
-	if (above >= (state->topmost ? 0 : 1 - (long)state->ws) && above < 2 * (long)state->ws) {
+	if (above >= (state->exact ? 0 : 1 - (long)state->ws) && above < 2 * (long)state->ws) {
 		if (!has_arguments(state))
 			state->guessed = true;
 		return true;
 	}
-	if (state->topmost || !unwind_user_is_text(state, state->ip))
+	if (state->exact || !unwind_user_is_text(state, state->ip))
 		return false;
 	/*
 	 * Or there are two words, of which the lower one points to the other. Or

@@ -44,7 +44,7 @@ use crate::{
 };
 
 /// How far beyond its text a table is looked for when memory is unmapped. A table that is farther
-/// away stays registered until its text goes: lookups then fail.
+/// away stays registered until its text goes: lookups then fail, or read what is mapped there.
 const MAX_REACH: usize = 1 << 20;
 
 /// From one generation to the next: odd, so that none comes again before all 2^64 were there, and

@@ -200,6 +200,11 @@ impl Walk<'_> {
         };
     }
 
+    /// Tells C that discovery is all that could answer this lookup, and that this walk leaves it out.
+    pub(crate) fn leave_out_discovery(&mut self) {
+        self.raw.discovers = true;
+    }
+
     /// Takes one of the discoveries that this stack may make, once for all tries of a lookup.
     /// Returns whether one was left.
     pub(crate) fn begin_discovery(&mut self) -> bool {

@@ -82,6 +82,7 @@ impl Registry {
             return Err(Error::NotFound);
         }
         if walk.is_immediate() {
+            walk.leave_out_discovery();
             return Err(Error::Fault);
         }
         let mappings = Mappings::lock().map_err(|_| Error::Fault)?;

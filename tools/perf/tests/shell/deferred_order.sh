@@ -145,7 +145,7 @@ round" "\
 test_size() {
 	local input args
 	printf '[report]\n\tqueue-size = 4M\n' > "${dir}/config"
-	# At least 80 bytes each.
+	# At least 72 bytes each.
 	{
 		echo "sample 101 1"
 		awk 'BEGIN { for (i = 0; i < 100000; i++) print "plain 102"; }'

@@ -55,10 +55,11 @@ FIXTURE_VARIANT_ADD(chain, of_120_frames)
 
 FIXTURE_SETUP(chain)
 {
+	const char *missing = table_missing();
 	int error;
 
-	if (!HAS_TABLE)
-		SKIP(return, OLD_ASSEMBLER);
+	if (missing)
+		SKIP(return, "%s", missing);
 	error = sampler_open(&sampler);
 	if (stacks_missing(error))
 		SKIP(return, NO_STACKS, "getppid()", error);
@@ -158,10 +159,11 @@ FIXTURE(immediate) {
 
 FIXTURE_SETUP(immediate)
 {
+	const char *missing = table_missing();
 	int error;
 
-	if (!HAS_TABLE)
-		SKIP(return, OLD_ASSEMBLER);
+	if (missing)
+		SKIP(return, "%s", missing);
 	if (sysctl_set(SYSCTL_TABLES, 3))
 		SKIP(return, "no stacks that are taken at once by tables");
 	error = sampler_open_at_once(&at_once, "getppid");

@@ -266,10 +266,11 @@ static bool take_signal(int number, void (*take)(int number))
 FIXTURE_SETUP(uprobe)
 {
 	const struct probe probe = ENTRY(inner_at);
+	const char *missing = table_missing();
 	int error;
 
-	if (!HAS_TABLE)
-		SKIP(return, OLD_ASSEMBLER);
+	if (missing)
+		SKIP(return, "%s", missing);
 	error = open_probe(&probe);
 	close_events();
 	if (stacks_missing(error))

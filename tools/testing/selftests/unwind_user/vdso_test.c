@@ -303,10 +303,11 @@ FIXTURE(vdso)
 
 FIXTURE_SETUP(vdso)
 {
+	const char *missing = table_missing();
 	int error;
 
-	if (!HAS_TABLE)
-		SKIP(return, OLD_ASSEMBLER);
+	if (missing)
+		SKIP(return, "%s", missing);
 	if (access(SYSCTL_TABLES, F_OK))
 		SKIP(return, "the kernel does not use tables");
 	error = find_vdso();

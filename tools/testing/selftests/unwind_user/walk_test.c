@@ -132,10 +132,11 @@ static int take_signal(const struct walk *walk, void *high, size_t size)
 
 static void set_up(struct __test_metadata *_metadata, struct walk *walk, void *high, size_t size)
 {
+	const char *missing = table_missing();
 	int error;
 
-	if (!HAS_TABLE)
-		SKIP(return, OLD_ASSEMBLER);
+	if (missing)
+		SKIP(return, "%s", missing);
 	ASSERT_EQ(0, take_signal(walk, high, size));
 	resolve(walk);
 	error = sampler_open(&sampler);

@@ -16,17 +16,11 @@
 
 /* Why tests are skipped. */
 #define NO_STACKS	"no deferred stacks of %s: errno %d; see config"
-#define OLD_ASSEMBLER	"the assembler that built this has no SFrame version 3"
 
 #ifdef SFRAME
 #define BY_FRAME_POINTER	false
 #else
 #define BY_FRAME_POINTER	true
-#endif
-#ifdef NO_SFRAME
-#define HAS_TABLE		false
-#else
-#define HAS_TABLE		true
 #endif
 
 /* A function in assembly that chain_call() calls, and the stack that it has. */
@@ -45,6 +39,9 @@ struct scenario {
 
 /* The event of a program, once it is open. */
 extern struct sampler sampler;
+
+/* Say why this program's stacks cannot be followed by its table, or return NULL. */
+const char *table_missing(void);
 
 void expect(struct chain *chain, const void *ip);
 

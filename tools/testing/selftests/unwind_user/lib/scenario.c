@@ -7,6 +7,16 @@
 
 struct sampler sampler;
 
+const char *table_missing(void)
+{
+#ifdef NO_SFRAME
+	return "the assembler that built this has no SFrame version 3";
+#endif
+	if (!BY_FRAME_POINTER && read_number(SYSCTL_TABLES) < 0)
+		return "the kernel does not use tables";
+	return NULL;
+}
+
 void expect(struct chain *chain, const void *ip)
 {
 	chain->ips[chain->nr++] = (unsigned long)ip;
