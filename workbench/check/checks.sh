@@ -701,8 +701,7 @@ long_costs() {
 		within_limits
 }
 
-# Frame pointers work as before, and stacks are taken at the right moment. Tests
-# that need tables are skipped, or fail: this shows that they can fail.
+# Frame pointers work as before, and stacks are taken at the right moment.
 long_off() {
 	check "kselftests build" inside install_selftests || return
 	check "kernel without Rust builds" "$WORKBENCH/vm/kernel" off

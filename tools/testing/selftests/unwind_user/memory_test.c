@@ -661,6 +661,32 @@ TEST_F(synth, fault_of_the_table)
 	EXPECT_STACK(COMPLETE, false);
 }
 
+/* Nor does a stack that is taken at once go on by a frame pointer, before the table is read. */
+TEST_F(synth, at_once_before_the_table_is_read)
+{
+	struct sampler at_once;
+	static struct chain chain;
+
+	RULES(BY_SP(8), OUTERMOST);
+	REGS.fp = AT(0x80);
+	WORDS({ 0x00, RETURN(1) }, { 0x80, 0 }, { 0x88, RETURN(2) });
+	if (sysctl_set(SYSCTL_TABLES, 3))
+		SKIP(return, "no stacks that are taken at once by tables");
+	ASSERT_EQ(0, sampler_open_at_once(&at_once, "getppid"));
+	ASSERT_EQ(0, do_register(&self->synth.ranges));
+	/* The deferred stack of the same event reads it, */
+	EXPECT_EQ(NULL, synth_sample_again(&self->synth));
+	EXPECT_EQ(2, CHAIN.nr);
+	EXPECT_EQ(NULL, sampler_chain_at_once(&at_once, &chain));
+	EXPECT_EQ(1, chain.nr);
+	/* so the next stack at once is as whole. */
+	EXPECT_EQ(NULL, synth_sample_again(&self->synth));
+	EXPECT_EQ(NULL, sampler_chain_at_once(&at_once, &chain));
+	ASSERT_EQ(2, chain.nr);
+	EXPECT_EQ(RETURN(1), chain.ips[1]);
+	sampler_close(&at_once);
+}
+
 /* A stack whose next page is beyond the end of its file. */
 TEST_F(synth, fault_of_the_stack)
 {

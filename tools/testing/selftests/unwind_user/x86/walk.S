@@ -202,6 +202,24 @@ end_bare asm_far
 
 caller chain_asm_far, push_kept, pop_kept, asm_far
 
+/* A signal interrupts such a function, in which rbp happens to be 0. */
+begin_bare asm_far_signal
+	pushq	%rbp
+	subq	$0xf8, %rsp
+	movq	%rsp, %rdi
+	movl	$0xf8 / 8, %ecx
+	xorl	%eax, %eax
+	rep stosq
+	xorl	%ebp, %ebp
+label asm_far_fault
+	trap
+	addq	$0xf8, %rsp
+	popq	%rbp
+	ret
+end_bare asm_far_signal
+
+caller chain_asm_far_signal, push_kept, pop_kept, asm_far_signal
+
 	.data
 stale_data:
 	.quad	0

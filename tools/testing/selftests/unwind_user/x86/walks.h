@@ -19,6 +19,7 @@ void chain_asm_called(int depth);
 void chain_asm_bare_called(int depth);
 void chain_asm_behind(int depth);
 void chain_asm_far(int depth);
+void chain_asm_far_signal(int depth);
 extern const char asm_init_ip[];
 extern const char asm_plt_ip[], chain_asm_plt_return[];
 extern const char asm_thunk_ip[], chain_asm_thunk_return[];
@@ -26,7 +27,7 @@ extern const char asm_stale_ip[], chain_asm_stale_return[];
 extern const char asm_called_ip[], asm_caller_return[], chain_asm_called_return[];
 extern const char asm_bare_caller_return[], chain_asm_bare_called_return[];
 extern const char asm_behind_ip[], chain_asm_behind_return[];
-extern const char asm_far_ip[];
+extern const char asm_far_ip[], asm_far_fault[];
 
 extern const char restorer_short[], restorer_marked[];
 
@@ -70,6 +71,9 @@ FIXTURE_VARIANT_ADD(undescribed, frame_pointer_behind_a_call)
 	    .guessed = true } } };
 FIXTURE_VARIANT_ADD(undescribed, too_far_up)
 	{ { { chain_asm_far, 0, { asm_far_ip }, true, PERF_CALLCHAIN_END_NO_INFO } } };
+FIXTURE_VARIANT_ADD(undescribed, fp_of_0_below_a_signal)
+	{ { { chain_asm_far_signal, 0, { leaf_bad_fp_ip, handler_return, restorer, asm_far_fault },
+	    true, PERF_CALLCHAIN_END_NO_INFO }, restorer } };
 FIXTURE_VARIANT_ADD(described, short_restorer)
 	{ { { chain_signal, 0, { leaf_bad_fp_ip, handler_return, restorer_short,
 	    chain_signal_fault } }, restorer_short } };
