@@ -527,6 +527,9 @@ static void at_once(struct kunit *test)
 {
 	struct requester *user = make_user(test, take_at_moments);
 
+	/* A walk at once finds no mapping there. */
+	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK))
+		kunit_skip(test, "no CONFIG_PER_VMA_LOCK");
 	run(test, user);
 	unwind_deferred_cancel(&user->work);
 	KUNIT_EXPECT_EQ(test, user->at_once[SWITCHED_OFF], -EOPNOTSUPP);

@@ -16,7 +16,10 @@
 
 #include "user.h"
 
-/* Some 40,000 instructions: nine of ten lookups cost less than an eighth of that. */
+/*
+ * A tenth of a deferred walk's: some 40,000 instructions, and less than 400,000. Nine of ten
+ * lookups cost less than an eighth of it.
+ */
 #define IMMEDIATE_BUDGET	(8 * 1024)
 
 /* A process warms up once in this time; after each one without a gain beyond IDLE, in twice. */

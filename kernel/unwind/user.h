@@ -95,7 +95,7 @@ static inline bool unwind_user_is_memory(const struct vm_area_struct *vma)
  */
 static inline int unwind_user_lock_mappings(void)
 {
-	if (current->unwind_info.at_once)
+	if (current->unwind_info.no_wait)
 		return mmap_read_trylock(current->mm) ? 0 : -EAGAIN;
 	return mmap_read_lock_killable(current->mm);
 }

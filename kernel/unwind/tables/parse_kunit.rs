@@ -450,7 +450,6 @@ mod tests {
         Ok(())
     }
 
-    /// Wherever the program headers are mapped: what follows from them is the same.
     #[test]
     fn notes() -> Result {
         for notes in NOTES {
@@ -465,6 +464,7 @@ mod tests {
         Ok(())
     }
 
+    /// Wherever the program headers are mapped: what follows from them is the same.
     #[test]
     fn files_in_two_parts() -> Result {
         /// Bytes of an ELF header.

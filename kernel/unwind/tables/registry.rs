@@ -231,7 +231,7 @@ impl Registry {
     /// `EAGAIN` if another task holds the lock, and this is such a walk.
     fn change_in_walk(&self) -> Result<Changing<'_>> {
         // SAFETY: The current task stays, and only it changes this field.
-        if !unsafe { (*bindings::get_current()).unwind_info.at_once } {
+        if !unsafe { (*bindings::get_current()).unwind_info.no_wait } {
             return Ok(self.change());
         }
         Ok(Changing {
