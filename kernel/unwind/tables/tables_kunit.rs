@@ -357,12 +357,12 @@ mod tests {
 
     /// A walk that must not wait does not wait for the lock.
     #[test]
-    fn at_once_without_the_lock() -> Result {
+    fn no_wait_for_the_lock() -> Result {
         let registry = three_texts()?;
         let (pc, new) = (0x41_0000, text(0x80_0000, 0x81_0000)?);
-        let set_at_once = |at_once| {
+        let set_no_wait = |no_wait| {
             // SAFETY: The current task stays, and only it uses this field.
-            unsafe { (*bindings::get_current()).unwind_info.at_once = at_once };
+            unsafe { (*bindings::get_current()).unwind_info.no_wait = no_wait };
         };
         let change = || {
             (
@@ -371,10 +371,10 @@ mod tests {
             )
         };
 
-        set_at_once(true);
+        set_no_wait(true);
         let locked = registry.locked(change);
         let free = change();
-        set_at_once(false);
+        set_no_wait(false);
         assert_eq!(locked, (Err(EAGAIN), Err(EAGAIN)));
         assert_eq!(free, (Ok(true), Ok(new.start)));
         Ok(())
