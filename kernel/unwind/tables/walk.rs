@@ -200,7 +200,7 @@ impl Walk<'_> {
         };
     }
 
-    /// Tells C that discovery is all that could answer this lookup, and that this walk leaves it out.
+    /// Tells C that only discovery could answer this lookup, and that this walk leaves it out.
     pub(crate) fn leave_out_discovery(&mut self) {
         self.raw.discovers = true;
     }
