@@ -45,7 +45,7 @@ bool begins_alike(const struct chain *chain, const struct chain *expected)
 /* Say how a stack ends at its outermost frame, if its frame pointer is all that tells. */
 static unsigned int outermost_end(void)
 {
-	/* A kernel without tables does not know that the program has none and keeps frame pointers. */
+	/* A kernel without tables does not know that the program has none. */
 	if (BY_FRAME_POINTER && read_number(SYSCTL_TABLES) < 0)
 		return PERF_CALLCHAIN_END_NO_INFO;
 	return PERF_CALLCHAIN_END_COMPLETE;
