@@ -33,21 +33,21 @@ bool unwind_user_is_outermost(struct unwind_user_state *state)
 	bool has_pair;
 
 	/* There is no room for a return address in between. */
-	if (above >= (state->exact ? 0 : 1 - (long)state->ws) && above < 2 * (long)state->ws) {
+	if (above >= (state->topmost ? 0 : 1 - (long)state->ws) && above < 2 * (long)state->ws) {
 		if (!has_arguments(state))
 			state->guessed = true;
 		return true;
 	}
-	if (state->exact || !unwind_user_is_text(state, state->ip))
+	if (state->topmost || !unwind_user_is_text(state, state->ip))
 		return false;
 	/*
 	 * Or there are two words, of which the lower one points to the other. Or
-	 * rules have led here, and kept track of the frame pointer: whoever starts
-	 * a thread clears it. So does Go, where a goroutine begins.
+	 * rules have led here from a callee, and kept track of the frame pointer:
+	 * whoever starts a thread clears it. So does Go, where a goroutine begins.
 	 */
 	has_pair = above == -2 * (long)state->ws && !unwind_user_read(state, state->sp, &word) &&
 		   word == state->sp + state->ws;
-	if (state->guessed && !has_pair &&
+	if ((state->guessed || state->exact) && !has_pair &&
 	    !unwind_user_keeps_fp(state, state->ip - !state->exact))
 		return false;
 	state->guessed = true;
