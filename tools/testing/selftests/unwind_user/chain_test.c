@@ -76,6 +76,7 @@ FIXTURE_SETUP(chain)
 
 FIXTURE_TEARDOWN(chain)
 {
+	sysctl_restore();
 }
 
 TEST_F(chain, stack)
@@ -174,6 +175,7 @@ FIXTURE_SETUP(immediate)
 
 FIXTURE_TEARDOWN(immediate)
 {
+	sysctl_restore();
 }
 
 /* The first event finds nothing that is known, and nobody but it asks for more. */

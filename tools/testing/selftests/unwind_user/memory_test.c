@@ -685,6 +685,7 @@ TEST_F(synth, at_once_before_the_table_is_read)
 	ASSERT_EQ(2, chain.nr);
 	EXPECT_EQ(RETURN(1), chain.ips[1]);
 	sampler_close(&at_once);
+	sysctl_restore();
 }
 
 /* A stack whose next page is beyond the end of its file. */

@@ -181,6 +181,7 @@ TEST_F(described, at_once)
 	expect_scenario(&walk->scenario, &expected);
 	EXPECT_TRUE(same_frames(&chain, 0, &expected))
 		print_difference(&chain, 0, &expected);
+	sysctl_restore();
 }
 
 FIXTURE_SETUP(undescribed)
