@@ -478,8 +478,9 @@ part_arm64() {
 	arm64 "arm64, all programs" arm64_long
 }
 
-# Whether a name matches PARTS, a regular expression. Without PARTS, all do.
-is_wanted() { [[ $1 =~ ${PARTS-} ]]; }
+# Whether to run the part of a name. All run, but for check-long with PARTS, a regular expression.
+only=''
+is_wanted() { [[ $1 =~ $only ]]; }
 
 # A part that also depends on the files in that guest.
 arm64() { # NAME FUNCTION
@@ -616,6 +617,8 @@ mutant_arm64() { check "arm64: kernel builds" "$WORKBENCH/vm/kernel" arm64; }
 # Each part is remembered, so a run that is stopped, or in which a part fails, goes on there when
 # it is started again.
 part_long() {
+	local only=${PARTS-}
+
 	check "the series applies to the base" "$WORKBENCH/tree/assemble" || return
 	is_ready "$TREE"
 	kernel_builds || return
