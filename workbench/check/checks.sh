@@ -617,7 +617,7 @@ mutant_arm64() { check "arm64: kernel builds" "$WORKBENCH/vm/kernel" arm64; }
 # Each part is remembered, so a run that is stopped, or in which a part fails, goes on there when
 # it is started again.
 part_long() {
-	local only=${PARTS-}
+	local only=${PARTS-} recording=yes
 
 	check "the series applies to the base" "$WORKBENCH/tree/assemble" || return
 	is_ready "$TREE"
@@ -639,13 +639,13 @@ part_long() {
 	long "packages for a real machine" long_packages workbench/package
 	long "guessed callers" check "guessed callers beside the real ones" "$WORKBENCH/callsite/run" \
 		workbench/callsite workbench/parser
-	long "fuzzing ${FUZZ_SECONDS:=180} s" check "fuzzing" "$WORKBENCH/fuzz/run" "$FUZZ_SECONDS" workbench
+	long "fuzzing" check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:=180}" workbench
 	long "every commit" check "every commit compiles what it touches" inside every_commit_compiles workbench/series workbench/tree
 	long "fewer options" check "the series builds with fewer options" inside builds_without_options workbench/tree
 	long "every topic, i386 and arm64" \
 		check "every topic's files build for i386 and arm64" inside every_topic_builds_elsewhere workbench/series workbench/tree
 	# Which kernel is the newest changes, too.
-	long "a newer kernel, week $(date +%G-%V)${BASE:+: $BASE}" part_base workbench/series workbench/tree
+	long "a newer kernel" part_base "$(date +%G-%V)" "${BASE-}" workbench/series workbench/tree
 	long "mutants" check_results mutants mutants "tests notice mutants" "$WORKBENCH/mutate/run" --random 5 \
 		workbench
 	long "costs, also of the base" long_costs workbench/measure results/bench.json
@@ -764,34 +764,42 @@ long_kcsan() {
 
 LONG=$WORKBENCH/check/long.txt
 
-# After a run of all parts without a failure, keep the summary in the repository.
-long_summary() {
-	local summary
+# Keep in the repository when each part has passed: a line for each, with the commit. This run's
+# lines replace those before, and a part that failed keeps the line of its last pass.
+long_record() {
+	local lines
 
-	summary=$(
+	lines=$({
+		grep -vE '[1-9][0-9]* failed | 0 passed ' <<<"${parts%$'\n'}"
+		grep -v '^#' "$LONG"
+	} 2>/dev/null | awk '!seen[substr($0, 1, 46)]++' | sort)
+	{
 		echo "# SPDX-License-Identifier: GPL-2.0"
-		echo "# Written by \`make check-long', when all parts have passed. A part that had passed before with"
-		echo "# the same inputs was not repeated: its commit is that of then."
-		echo "check-long passed at $(this_commit) on $(date -u +%F)"
-		printf '%s' "$parts"
-	)
-	printf '\nThe parts:\n%s' "$parts"
-	if [ -n "${PARTS-}" ]; then
-		[ -n "$parts" ] || result FAILED "parts" "none has a name with '$PARTS' in it"
-		return
-	fi
-	[ "$failed" = 0 ] || { echo "check-long has not passed: start it again, and the parts above that passed are not repeated"; return; }
-	echo "$summary" >"$LONG"
+		echo "# Written by \`make check-long': how each part has last passed, and at which commit."
+		echo "$lines"
+	} >"$LONG.new" && mv "$LONG.new" "$LONG"
 }
 
-# Print when they last passed.
-long_last() {
-	local line commit number
+long_summary() {
+	printf '\nThe parts:\n%s' "$parts"
+	[ -n "$parts" ] || result FAILED "parts" "none has a name with '${PARTS-}' in it"
+	[ "$failed" = 0 ] || echo "Start it again: what passed is not repeated."
+	long_last
+}
 
-	line=$(grep '^check-long passed at ' "$LONG" 2>/dev/null) ||
-		{ echo "check-long: no run that passed is recorded in ${LONG#"$TOP/"}"; return; }
-	commit=${line#check-long passed at }
-	commit=${commit%%[+ ]*}
-	number=$(git -C "$TOP" rev-list --count "$commit..HEAD" 2>/dev/null) || number="an unknown number of"
-	echo "$line, $number commits ago"
+# Print when all parts have passed, and which ones have not yet.
+long_last() {
+	local names name line number most=-1 oldest='' never=''
+
+	mapfile -t names < <(declare -f part_long | sed -nE 's/^ *(long|arm64) "([^"]*)".*/\2/p')
+	for name in "${names[@]}"; do
+		if line=$(grep -F "$(printf '%-46s ' "$name")" "$LONG" 2>/dev/null); then
+			read -r name line <<<"$(awk '{ print $(NF - 1), $NF }' <<<"$line")"
+			number=$(git -C "$TOP" rev-list --count "${name%+edits}..HEAD" 2>/dev/null) || number=99999
+			[ "$number" -le "$most" ] || { most=$number oldest="commit $name on $line, $number commits ago"; }
+		else
+			never+=${never:+; }$name
+		fi
+	done
+	echo "check-long: ${oldest:+the oldest result is of $oldest; }not passed yet: ${never:-none}"
 }
