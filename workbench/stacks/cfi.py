@@ -213,6 +213,8 @@ class Stock(File):
 # The vDSO is not a file: gdb reads its CFI from memory, and perf has a copy of it.
 VDSO = "[vdso]"
 VDSO_COPY = "/tmp/perf-vdso.so-"
+# So perf calls a process's code that is in no file.
+NO_FILE = re.compile(r"/tmp/perf-\d+\.map|//anon")
 ANY = Common(False)
 # It calls nothing: what returns there is a signal handler, if the program has no restorer.
 RESTORER = Common(True)
@@ -237,7 +239,8 @@ class Files:
         """Only the offsets of a file are the same for all unwinders."""
         if path.startswith(VDSO_COPY):
             path = VDSO
-        return Frame(address, path, offset) if path == VDSO or path.startswith("/") else Frame(address, "?", 0)
+        is_file = path.startswith("/") and not NO_FILE.fullmatch(path)
+        return Frame(address, path, offset) if path == VDSO or is_file else Frame(address, "?", 0)
 
     def frame(self, address, what):
         """The place, from a line of perf's output."""
