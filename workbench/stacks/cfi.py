@@ -212,6 +212,8 @@ class Stock(File):
 
 # The vDSO is not a file: gdb reads its CFI from memory, and perf has a copy of it.
 VDSO = "[vdso]"
+# The kernel starts Go programs in these. Their CFI does not say that nobody has called.
+GO_BEGINS = {"_rt0_amd64_linux", "_rt0_amd64"}
 VDSO_COPY = "/tmp/perf-vdso.so-"
 # So perf calls a process's code that is in no file.
 NO_FILE = re.compile(r"/tmp/perf-\d+\.map|//anon")
@@ -320,7 +322,7 @@ class Files:
         """Whether the last frame has no caller, according to CFI or because the process begins there."""
         *_, last = self.places(chain)
         entry, file = self.entry(last), self.file(last.object) if last.object.startswith("/") else None
-        if len(chain) > 1 and self.begins_thread(last):
+        if self.function(last) in GO_BEGINS or len(chain) > 1 and self.begins_thread(last):
             return True
         if entry in (None, ANY, RESTORER):
             return bool(file) and file.begins(file.address(last.offset) or 0)
