@@ -8,6 +8,7 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sched/task_stack.h>
 #include <linux/unwind_deferred.h>
 #include <linux/unwind_user.h>
 
@@ -85,6 +86,18 @@ static bool is_like_interrupt(struct pt_regs *event_regs)
 		(ip < (unsigned long)__entry_text_start || ip >= (unsigned long)__entry_text_end));
 }
 
+/*
+ * Say whether there is room for a walk, which takes some 3 KiB, and for interrupts. An event may
+ * come deep in the kernel. On another stack than the task's, the difference is larger: events come
+ * where little of that is used.
+ */
+static bool has_kernel_stack(void)
+{
+	const unsigned long here = (unsigned long)__builtin_frame_address(0);
+
+	return here - (unsigned long)task_stack_page(current) >= THREAD_SIZE / 4;
+}
+
 /**
  * unwind_user_immediate - Take the user stack of the current task at once
  * @trace: Gets the stack; @trace->entries has room for @max
@@ -99,8 +112,9 @@ static bool is_like_interrupt(struct pt_regs *event_regs)
  * Context: Any.
  * Return: 0; or an errno if the caller has to follow frame pointers, as it did before:
  *	   -EOPNOTSUPP if this is not enabled or the program is not of 64 bits, an errno of
- *	   unwind_user_check(), -EAGAIN if user memory or registers are not those of the task
- *	   or its mappings are being changed, -ENOENT if nothing is known of the program yet.
+ *	   unwind_user_check(), -EAGAIN if user memory or registers are not those of the task,
+ *	   its mappings are being changed or little is left of its kernel stack, -ENOENT if
+ *	   nothing is known of the program yet.
  */
 int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
 			  struct pt_regs *event_regs, unsigned int max)
@@ -123,7 +137,7 @@ int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
 		return -EOPNOTSUPP;
 	if (in_nmi() && !is_like_interrupt(event_regs))
 		return -EAGAIN;
-	if (READ_ONCE(current->unwind_info.flushing) || !is_loaded())
+	if (READ_ONCE(current->unwind_info.flushing) || !is_loaded() || !has_kernel_stack())
 		return -EAGAIN;
 
 	/* Pairs with the cmpxchg() that publishes a new registry. */
