@@ -461,21 +461,57 @@ htmldocs() {
 }
 
 # Each commit compiles the files that it adds or changes, and what includes them: the objects
-# of all files that the series has touched by then, perf, and the selftests. At the end of each
-# topic a kernel builds.
+# of all files that the series has touched by then, perf, and the selftests. Each topic boots.
 every_commit_compiles() { # [TOPIC...]
 	local tree=$BUILD/tree-commits topic commit before
 
-	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
 	for topic in $(topics "$@"); do
-		git -C "$tree" fetch --quiet "$TREE" "refs/topics/$topic"
+		fetch_topic "$tree" "$topic"
 		before=$(topic_before "$topic")
 		for commit in $(git -C "$TREE" rev-list --reverse "$before..refs/topics/$topic"); do
 			git -C "$tree" checkout --quiet --detach "$commit"
 			echo "$topic: $(git -C "$tree" log -1 --oneline)"
 			compile_commit "$tree" "$commit" || return
 		done
-		build_touched "$tree" x86_64 vmlinux || return
+		every_topic_boots "$topic" || return
+	done
+}
+
+# Check out the end of a topic.
+fetch_topic() { # TREE TOPIC
+	[ -d "$1" ] || git clone --quiet --shared --no-checkout "$TREE" "$1"
+	git -C "$1" fetch --quiet "$TREE" "refs/topics/$2"
+	git -C "$1" checkout --quiet --detach FETCH_HEAD
+}
+
+# At the end of each topic a kernel boots, in which KUnit and the selftests of then find nothing. A
+# test may be skipped that needs what comes later.
+every_topic_boots() { # [TOPIC...]
+	local tree=$BUILD/tree-commits topic command results=$OUT/selftests-topic objects=$BUILD/kernel-commits-x86_64
+	local console=$OUT/logs/selftests-topic.console
+
+	for topic in $(topics "$@"); do
+		fetch_topic "$tree" "$topic"
+		build_touched "$tree" x86_64 bzImage || return
+		rm -rf "$results"
+		mkdir -p "$results"
+		command=(true)
+		if [ -e "$tree/tools/testing/selftests/unwind_user/Makefile" ]; then
+			compile_selftests "$tree" install "KSFT_INSTALL_PATH=$SELFTESTS-topic" || return
+			command=(env RACE_SECONDS=5 RANDOM_SECONDS=5 RANDOM_SYSCTLS=1
+				"$WORKBENCH/check/guest" "$SELFTESTS-topic" "$results")
+		fi
+		"$WORKBENCH/vm/boot" --timeout 2400 --append "kunit.enable=1 kunit.autorun=1" \
+			selftests-topic "$objects" "${command[@]}" || return
+		# Not errexit, which ignores a command behind `!`.
+		if grep -rE '^[# ]*(not ok|Bail out)' "$console" "$results" 2>/dev/null; then
+			return 1
+		fi
+		[ "${command[0]}" = true ] ||
+			[ "$(grep -c '^ok ' "$results/kselftest.tap")" = "$(wc -l <"$results/kselftest-list.txt")" ] || return
+		echo "$topic: $(grep -cE '^ +ok [0-9]+ ' "$console") results of KUnit, $(
+			cat "$results"/*_test 2>/dev/null | grep -cE '^[# ]*ok [0-9]+ ') of selftests, $(
+			cat "$results"/*_test 2>/dev/null | grep -cE '^[# ]*ok [0-9]+ .*# SKIP') of these skipped"
 	done
 }
 
@@ -487,13 +523,13 @@ compile_commit() { # TREE COMMIT
 	"${touches[@]}" tools/testing/selftests/unwind_user tools/unwind-jit || compile_selftests "$1"
 }
 
-compile_selftests() { # TREE
+compile_selftests() { # TREE [MAKE-ARGUMENT...]
 	local objects=$BUILD/kernel-commits-x86_64 log=$OUT/logs/build-commits-selftests.log
 
 	mkdir -p "$objects"
 	make -s -C "$1" "O=$objects" headers || return
 	[ ! -e "$1/tools/testing/selftests/unwind_user/Makefile" ] ||
-		make -C "$1/tools/testing/selftests" "O=$objects" TARGETS=unwind_user FORCE_TARGETS=1 \
+		make -C "$1/tools/testing/selftests" "O=$objects" TARGETS=unwind_user FORCE_TARGETS=1 "${@:2}" \
 			>"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
 }
 
@@ -543,10 +579,8 @@ every_topic_builds_elsewhere() {
 	local tree=$BUILD/tree-elsewhere topic arch last
 
 	last=$(topics | tail -n 1)
-	[ -d "$tree" ] || git clone --quiet --shared --no-checkout "$TREE" "$tree"
 	for topic in $(topics); do
-		git -C "$tree" fetch --quiet "$TREE" "refs/topics/$topic"
-		git -C "$tree" checkout --quiet --detach FETCH_HEAD
+		fetch_topic "$tree" "$topic"
 		echo "$topic"
 		for arch in i386 arm64; do
 			build_touched "$tree" "$arch" "$([ "$topic" != "$last" ] || echo vmlinux)" || return
@@ -554,15 +588,19 @@ every_topic_builds_elsewhere() {
 	done
 }
 
-build_touched() { # TREE ARCH [vmlinux]
+build_touched() { # TREE ARCH [vmlinux|bzImage]
 	local objects=$BUILD/kernel-commits-$2 log=$OUT/logs/build-commits-$2.log lost file make targets=()
-	local touched=$BUILD/check/touched-$2
+	local touched=$BUILD/check/touched-$2 fragments=("$WORKBENCH/config/small.config")
 
 	make=(make -C "$1" "O=$objects" "ARCH=$2" "-j${JOBS:-2}")
-	[ "$2" != arm64 ] || make+=(LLVM=1)
+	case $2 in
+	arm64) make+=(LLVM=1) ;;&
+	x86_64) fragments+=("$WORKBENCH/config/guest.config" "$TREE/tools/testing/selftests/unwind_user/config") ;;
+	*) fragments+=("$WORKBENCH/config/$2.config") ;;
+	esac
 	mkdir -p "$objects"
 	# The last setting of an option wins.
-	cat "$WORKBENCH/config/small.config" "$WORKBENCH/config/$2.config" 2>/dev/null | sed '/^#/d' |
+	sed '/^#/d;/^$/d' "${fragments[@]}" |
 		tac | awk -F= '!seen[$1]++' >"$objects/wanted.config"
 	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
 	# Early commits do not have all of the options; the last one does.
