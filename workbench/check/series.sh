@@ -466,10 +466,10 @@ every_commit_compiles() { # [TOPIC...]
 	local tree=$BUILD/tree-commits topic commit before
 
 	for topic in $(topics "$@"); do
-		fetch_topic "$tree" "$topic"
+		fetch_topic "$tree" "$topic" || return
 		before=$(topic_before "$topic")
 		for commit in $(git -C "$TREE" rev-list --reverse "$before..refs/topics/$topic"); do
-			git -C "$tree" checkout --quiet --detach "$commit"
+			git -C "$tree" checkout --quiet --detach "$commit" || return
 			echo "$topic: $(git -C "$tree" log -1 --oneline)"
 			compile_commit "$tree" "$commit" || return
 		done
@@ -479,9 +479,9 @@ every_commit_compiles() { # [TOPIC...]
 
 # Check out the end of a topic.
 fetch_topic() { # TREE TOPIC
-	[ -d "$1" ] || git clone --quiet --shared --no-checkout "$TREE" "$1"
-	git -C "$1" fetch --quiet "$TREE" "refs/topics/$2"
-	git -C "$1" checkout --quiet --detach FETCH_HEAD
+	[ -d "$1" ] || git clone --quiet --shared --no-checkout "$TREE" "$1" || return
+	git -C "$1" fetch --quiet "$TREE" "refs/topics/$2" &&
+		git -C "$1" checkout --quiet --detach FETCH_HEAD
 }
 
 # At the end of each topic a kernel boots, in which KUnit and the selftests of then find nothing. A
@@ -491,7 +491,7 @@ every_topic_boots() { # [TOPIC...]
 	local console=$OUT/logs/selftests-topic.console
 
 	for topic in $(topics "$@"); do
-		fetch_topic "$tree" "$topic"
+		fetch_topic "$tree" "$topic" || return
 		build_touched "$tree" x86_64 bzImage || return
 		rm -rf "$results"
 		mkdir -p "$results"
@@ -580,7 +580,7 @@ every_topic_builds_elsewhere() {
 
 	last=$(topics | tail -n 1)
 	for topic in $(topics); do
-		fetch_topic "$tree" "$topic"
+		fetch_topic "$tree" "$topic" || return
 		echo "$topic"
 		for arch in i386 arm64; do
 			build_touched "$tree" "$arch" "$([ "$topic" != "$last" ] || echo vmlinux)" || return
@@ -602,7 +602,7 @@ build_touched() { # TREE ARCH [vmlinux|bzImage]
 	# The last setting of an option wins.
 	sed '/^#/d;/^$/d' "${fragments[@]}" |
 		tac | awk -F= '!seen[$1]++' >"$objects/wanted.config"
-	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig
+	"${make[@]}" -s "KCONFIG_ALLCONFIG=$objects/wanted.config" allnoconfig || return
 	# Early commits do not have all of the options; the last one does.
 	lost=$(grep -v '=n$' "$objects/wanted.config" | grep -vxFf "$objects/.config" || true)
 	if [ -n "$lost" ]; then
