@@ -108,7 +108,7 @@ static int unwind_user_read_frame(struct unwind_user_state *state,
 		}
 	}
 	/* Signal frames are known of 64-bit tasks only, and behind a stored return address. */
-	if (ret || ARCH_UNWIND_USER_RA || state->ws != sizeof(long) ||
+	if (ARCH_UNWIND_USER_RA || ret || state->ws != sizeof(long) ||
 	    unwind_user_read(state, cfa, above))
 		*above = 0;
 	return ret;

@@ -41,10 +41,11 @@ static bool look(const char *name, struct perf_event_attr attr, char *program)
 		if (type != PERF_RECORD_SAMPLE)
 			continue;
 		/* The address, the number of entries, and those. */
-		samples++;
 		deferred += sampler_cookie(&sampler) != 0;
 		right += sampler.words[1] >= 2 && chain[0] == (unsigned long)PERF_CONTEXT_USER &&
 			 chain[1] && chain[1] < 1UL << 32;
+		/* The first ones may be in execve(), where there is no stack yet. */
+		samples += right > 0;
 	}
 	sampler_close(&sampler);
 	printf("%s: status %x, %d samples, %d with a stack at once, %d deferred records\n", name,

@@ -582,11 +582,11 @@ build_commit() { # NAME OPTION=n
 # The objects of the files that the series touches build at the end of each topic for two more
 # architectures, if their configurations have these objects. At the last one, a whole kernel
 # builds, too.
-every_topic_builds_elsewhere() {
+every_topic_builds_elsewhere() { # [TOPIC...]
 	local tree=$BUILD/tree-elsewhere topic arch last
 
 	last=$(topics | tail -n 1)
-	for topic in $(topics); do
+	for topic in $(topics "$@"); do
 		fetch_topic "$tree" "$topic" || return
 		echo "$topic"
 		for arch in i386 arm64; do
@@ -626,6 +626,8 @@ build_touched() { # TREE ARCH [vmlinux|bzImage]
 		arch/x86/*) [ "$2" != arm64 ] || continue ;;
 		arch/arm64/*) [ "$2" = arm64 ] || continue ;;
 		kernel/trace/trace_selftest.c) continue ;; # trace.c includes it
+		kernel/trace/trace_user_stack.c) # under an ifeq
+			grep -qx 'CONFIG_UNWIND_USER=y' "$objects/.config" || continue ;;
 		rust/*) continue ;; # `prepare' builds those
 		*.rs) [ -e "$1/${file%/*}/Makefile" ] && grep -qw "$(basename "${file%.rs}.o")" "$1/${file%/*}/Makefile" || continue ;;
 		esac

@@ -264,6 +264,9 @@ for (let round = 0; round < 12; round++) {
 '
 }
 
+# With the option that keeps frame pointers in what it compiles: there are no tables of that.
+run_java() { java -XX:+PreserveFramePointer "$WORKBENCH/stacks/programs/Work.java" $((4 * MUCH)); }
+
 # A client and a server.
 run_redis() {
 	redis-server --port 0 --unixsocket "$PWD/socket" --save '' --daemonize no >log &

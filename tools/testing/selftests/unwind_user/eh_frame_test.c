@@ -126,6 +126,17 @@ TEST_F(synth, a_register_that_is_lost)
 	EXPECT_ENDS(NO_INFO, RETURN(1));
 }
 
+/* A call overwrites the register that has the return address, whatever the caller's rule says. */
+TEST_F(synth, a_return_address_that_a_caller_has_kept)
+{
+	EH_RULES(CFI(NOP), CFI(SAME_VALUE, RETURN_ADDRESS), CFI(UNDEFINED, RETURN_ADDRESS));
+	WORD(0x00) = RETURN(1);
+	REGS.fp = 1;
+	*row_return(&REGS, 0x10) = RETURN(2);
+	EXPECT_CALLERS(RETURN(1));
+	EXPECT_EQ(KEPT_RA_ENDS, self->synth.chain.end);
+}
+
 /* A signal's frame has all of them, whatever was before. */
 TEST_F(synth, a_register_below_a_signal)
 {

@@ -76,6 +76,8 @@ static inline unsigned long *row_return(struct synth_regs *regs, unsigned long c
 #define RESTART_BACK		4
 /* The size of an instruction of the C library that the kernel emulates: MRS of MIDR_EL1. */
 #define EMULATED		4
+/* How a stack ends at a caller whose rule says that a register still has its return address. */
+#define KEPT_RA_ENDS	PERF_CALLCHAIN_END_BAD_FRAME
 /* Whether a new task leaves clone() with the event of that. */
 #define CHILD_LEAVES_CLONE	0
 

@@ -18,6 +18,7 @@
 #define SAVED(reg)		(0x80 | (reg))	/* so many words below the CFA */
 #define NOP			0x00
 #define UNDEFINED		0x07
+#define SAME_VALUE		0x08
 #define IN_REGISTER		0x09
 #define REMEMBER		0x0a
 #define RESTORE			0x0b
