@@ -265,7 +265,7 @@ for (let round = 0; round < 12; round++) {
 }
 
 # With the option that keeps frame pointers in what it compiles: there are no tables of that. On one
-# processor: emulated ones at times run code that another one has changed, and java crashes.
+# processor: on two emulated ones it crashes at times, with the base's kernel, too.
 run_java() { taskset -c 0 java -XX:+PreserveFramePointer "$WORKBENCH/stacks/programs/Work.java" $((4 * MUCH)); }
 
 # A client and a server.
