@@ -620,7 +620,7 @@ mutant_arm64() { check "arm64: kernel builds" "$WORKBENCH/vm/kernel" arm64; }
 # Each part is remembered, so a run that is stopped, or in which a part fails, goes on there when
 # it is started again.
 part_long() {
-	local only=${PARTS-} recording=yes
+	local only=${PARTS-} recording=yes topic
 
 	check "the series applies to the base" "$WORKBENCH/tree/assemble" || return
 	is_ready "$TREE"
@@ -643,7 +643,9 @@ part_long() {
 	long "guessed callers" check "guessed callers beside the real ones" "$WORKBENCH/callsite/run" \
 		workbench/callsite workbench/parser
 	long "fuzzing" check "fuzzing" "$WORKBENCH/fuzz/run" "${FUZZ_SECONDS:=180}" workbench
-	long "every commit" check "every commit compiles what it touches" inside every_commit_compiles workbench/series workbench/tree
+	for topic in $(long_topics); do
+		every_commit_of "$topic"
+	done
 	long "fewer options" check "the series builds with fewer options" inside builds_without_options workbench/tree
 	long "every topic, i386 and arm64" \
 		check "every topic's files build for i386 and arm64" inside every_topic_builds_elsewhere workbench/series workbench/tree
@@ -660,6 +662,16 @@ part_long() {
 	arm64 "arm64, KASAN, lockdep and kmemleak" arm64_debug
 	long "stock programs and gdb" stock_gdb 300 workbench/stacks
 	long "libraries" libraries 550 musl workbench
+}
+
+long_topics() { (cd "$WORKBENCH/series" && printf '%s\n' */) | tr -d /; }
+
+# These take hours, so each topic is a part. What comes behind a topic does not matter to it.
+every_commit_of() { # TOPIC
+	is_wanted "every commit of $1" || return 0
+	unless_passed "every commit of $1" \
+		"$(git -C "$TREE" log --format=%T "refs/topics/$1") $(inputs "${GUEST[@]}" workbench/check ':!workbench/check/long.txt')" \
+		check "every commit of $1 compiles what it touches" inside every_commit_compiles "$1"
 }
 
 long_packages() {
@@ -794,7 +806,9 @@ long_summary() {
 long_last() {
 	local names name line number most=-1 oldest='' never=''
 
-	mapfile -t names < <(declare -f part_long | sed -nE 's/^ *(long|arm64) "([^"]*)".*/\2/p')
+	mapfile -t names < <(
+		long_topics | sed 's/^/every commit of /'
+		declare -f part_long | sed -nE 's/^ *(long|arm64) "([^"]*)".*/\2/p')
 	for name in "${names[@]}"; do
 		if line=$(grep -F "$(printf '%-46s ' "$name")" "$LONG" 2>/dev/null); then
 			read -r name line <<<"$(awk '{ print $(NF - 1), $NF }' <<<"$line")"
