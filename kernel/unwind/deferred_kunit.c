@@ -8,9 +8,11 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/gfp.h>
+#include <linux/hardirq.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/panic.h>
+#include <linux/perf_event.h>
 #include <linux/processor.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -22,6 +24,8 @@
 #include <linux/unwind_user.h>
 #include <trace/events/kmem.h>
 
+#include <asm/sections.h>
+
 #include "tables/tables.h"
 
 /* When a stack is taken at once. */
@@ -30,6 +34,8 @@ enum moment {
 	UNKNOWN_PROGRAM,
 	KNOWN_PROGRAM,
 	MAPPINGS_CHANGE,
+	NMI_IN_ENTRY,
+	NMI_IN_USER_CODE,
 	CLOSED,
 	NR_MOMENTS,
 };
@@ -484,16 +490,43 @@ static void closed_while_mappings_change(struct kunit *test)
 
 /* --- Stacks that are taken at once --- */
 
-static void take_at_once(struct requester *user, enum moment moment)
+static void take_at_event(struct requester *user, enum moment moment, struct pt_regs *event_regs)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 	struct unwind_stacktrace trace = {};
 	unsigned long entries[4];
 
 	trace.entries = entries;
-	user->at_once[moment] = unwind_user_immediate(&trace, regs, regs, ARRAY_SIZE(entries));
+	user->at_once[moment] = unwind_user_immediate(&trace, regs, event_regs,
+						      ARRAY_SIZE(entries));
 	user->nr = trace.nr;
 	user->first = trace.nr ? entries[0] : 0;
+}
+
+static void take_at_once(struct requester *user, enum moment moment)
+{
+	take_at_event(user, moment, task_pt_regs(current));
+}
+
+static void take_in_nmi(struct requester *user, enum moment moment, struct pt_regs *event_regs)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	__nmi_enter();
+	take_at_event(user, moment, event_regs);
+	__nmi_exit();
+	local_irq_restore(flags);
+}
+
+/* Where the user registers may not be stored yet. */
+static void take_in_entry(struct requester *user)
+{
+	struct pt_regs regs = {};
+
+	perf_fetch_caller_regs(&regs);
+	instruction_pointer_set(&regs, (unsigned long)__entry_text_start);
+	take_in_nmi(user, NMI_IN_ENTRY, &regs);
 }
 
 static int take_at_moments(struct requester *user)
@@ -513,6 +546,8 @@ static int take_at_moments(struct requester *user)
 	mmap_write_lock(mm);
 	take_at_once(user, MAPPINGS_CHANGE);
 	mmap_write_unlock(mm);
+	take_in_entry(user);
+	take_in_nmi(user, NMI_IN_USER_CODE, task_pt_regs(current));
 	take_at_once(user, KNOWN_PROGRAM);
 	unwind_deferred_close();
 	user->at_once[CLOSED] = unwind_user_immediate(&(struct unwind_stacktrace){},
@@ -536,6 +571,8 @@ static void at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, user->at_once[UNKNOWN_PROGRAM], -ENOENT);
 	KUNIT_EXPECT_NE(test, user->mask & UNWIND_PENDING, 0);
 	KUNIT_EXPECT_EQ(test, user->at_once[MAPPINGS_CHANGE], -EAGAIN);
+	KUNIT_EXPECT_EQ(test, user->at_once[NMI_IN_ENTRY], -EAGAIN);
+	KUNIT_EXPECT_EQ(test, user->at_once[NMI_IN_USER_CODE], 0);
 	KUNIT_EXPECT_EQ(test, user->at_once[KNOWN_PROGRAM], 0);
 	KUNIT_EXPECT_EQ(test, user->nr, 1);
 	KUNIT_EXPECT_EQ(test, user->first, user->ip);

@@ -32,7 +32,6 @@ KINDS = {
     "arm64": ("kernel-arm64",),
     "arm64-stock": ("kernel-arm64", "perf", "stock-arm64"),
     "arm64-abi": ("kernel-arm64", "arm64"),
-    "arm64-nmi": ("kernel-arm64", "perf"),
 }
 HOST = {"host", "host-full"}
 PARSER = "kernel/unwind/tables/parse/"
