@@ -393,6 +393,31 @@ TEST_F(synth, the_longest_programs)
 	EXPECT_END(DEPTH);
 }
 
+/*
+ * A second walk, which carries a register along, has what the first one has left. In it, each
+ * program is read to find where that register is saved; and before, unless its rule is known.
+ */
+TEST_F(synth, a_second_walk_of_long_programs)
+{
+	static unsigned char program[STACK_BUDGET];
+
+	memset(program, ADVANCE(0), sizeof(program));
+	REGS.s0 = AT(0x100);
+	WORDS({ 0x000, RETURN(1) }, { 0x108, RETURN(2) }, { 0x110, RETURN(3) });
+	for (int is_long = 0; is_long < 2; is_long++) {
+		EH_NO_RULES();
+		eh_add(&self->synth, EH_CIE, program, STACK_BUDGET / 4);
+		EH_CFI(DEF_CFA, S0, 16);
+		eh_add(&self->synth, EH_CIE, program, STACK_BUDGET / (is_long ? 3 : 30));
+		EH_CFI(UNDEFINED, RETURN_ADDRESS);
+		/* The first one gets the table's pages, and pays for its reads until then. */
+		EXPECT_EQ(NULL, synth_sample(&self->synth) ?: synth_sample(&self->synth));
+		EXPECT_LE(3, self->synth.chain.nr);
+		EXPECT_EQ(is_long ? PERF_CALLCHAIN_END_BUDGET : PERF_CALLCHAIN_END_COMPLETE,
+			  self->synth.chain.end);
+	}
+}
+
 TEST_F_TIMEOUT(synth, a_table_that_changes, 600)
 {
 	struct changing changing = {
