@@ -510,26 +510,6 @@ TEST_F(synth, words_that_look_like_callers)
 	EXPECT_STACK(NO_INFO, true, RETURN(3));
 }
 
-/* Compilers keep the stack aligned, so what calls of theirs leave is at every other word. */
-TEST_F(synth, words_where_no_call_leaves_one)
-{
-	unsigned long *stack = (unsigned long *)REGS.sp;
-
-	/* A caller that a table describes; not so the callee. */
-	RULE(OUTERMOST);
-	REGS.ip = synth_function(&self->synth, 1);
-	write_code((void *)REGS.ip, synth_code, sizeof(synth_code));
-	for (int is_near = 0; is_near < 2; is_near++) {
-		write_call(RETURN(0), is_near ? REGS.ip : (unsigned long)self->synth.table);
-		stack[0] = RETURN(0);
-		stack[1] = 0;
-		EXPECT_NO_CALLERS();
-		stack[0] = 0;
-		stack[1] = RETURN(0);
-		EXPECT_STACK(COMPLETE, true, RETURN(0));
-	}
-}
-
 /* Each mapping is looked up, and that may be done a few times. */
 TEST_F(synth, words_in_many_mappings)
 {
