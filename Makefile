@@ -11,8 +11,9 @@ JOBS   ?= $(shell nproc)
 # The makefiles of the kernel and of perf would take ARCH for their own.
 MAKEOVERRIDES :=
 unexport ARCH
-# As it stands: its $ are for the shell.
+# As they stand: their $ are for the shell, and for a regular expression.
 override COMMAND := $(value COMMAND)
+override PARTS := $(value PARTS)
 export JOBS COMMAND AGAIN RAISE PARTS
 
 .DEFAULT_GOAL := help

@@ -157,12 +157,16 @@ guest_frequency() { # [WITH-KVM EMULATED]
 }
 
 # The commit that is measured. It is dirty if the repository or the kernel tree has other edits
-# than results.
+# than results and records.
 commit_id() {
-	local id
+	local id edits
 
 	id=$(git -C "$TOP" rev-parse --short=12 HEAD)
-	if [ -n "$(git -C "$TOP" status --porcelain -- ':!results' ':!README.md' ':!RESULTS.md')$(git -C "$TREE" status --porcelain)" ] ||
+	edits=$(
+		git -C "$TOP" status --porcelain -- ':!results' ':!README.md' ':!RESULTS.md' ':!workbench/check/long.txt'
+		git -C "$TREE" status --porcelain
+	)
+	if [ -n "$edits" ] ||
 		! grep -q "\"$(git -C "$TREE" rev-parse HEAD)\"" "$TREE/.git/unwind.json"; then
 		id+=-dirty
 	fi

@@ -659,7 +659,8 @@ part_long() {
 	long "libraries" libraries 550 musl workbench
 }
 
-long_topics() { (cd "$WORKBENCH/series" && printf '%s\n' */) | tr -d /; }
+# A directory that is empty is left of a topic of an earlier commit.
+long_topics() { find "$WORKBENCH/series" -mindepth 2 -maxdepth 2 -printf '%h\n' | sed 's|.*/||' | sort -u; }
 
 # These take hours, so each topic is a part. What comes behind a topic does not matter to it.
 every_commit_of() { # TOPIC
