@@ -45,9 +45,17 @@ static void warm_up_done(struct unwind_work *work, struct unwind_stacktrace *tra
 
 static struct unwind_work warm_up_work;
 
-/* Ask for a deferred walk, unless the process has just had one. */
-static void warm_up(struct unwind_tables *tables)
+/**
+ * unwind_user_warm_up - Ask for a deferred walk, unless the process has just had one
+ *
+ * It brings in what a walk that may not wait has missed.
+ *
+ * Context: Any. The current task has a user stack.
+ */
+void unwind_user_warm_up(void)
 {
+	/* Pairs with the cmpxchg() that publishes a new registry. */
+	struct unwind_tables *tables = smp_load_acquire(&current->mm->unwind_tables);
 	u64 cookie;
 
 	if (tables) {
@@ -62,6 +70,17 @@ static void warm_up(struct unwind_tables *tables)
 			return;
 	}
 	unwind_deferred_request(&warm_up_work, &cookie);
+}
+
+/**
+ * unwind_user_is_warm - Say whether deferred walks do not bring in anything more
+ * @tables: The registry of the process
+ *
+ * Return: Whether what is missing will stay so: a header that cannot be read, for instance.
+ */
+bool unwind_user_is_warm(const struct unwind_tables *tables)
+{
+	return READ_ONCE(tables->idle) >= WARM_UP_IDLE;
 }
 
 /*
@@ -107,7 +126,7 @@ static bool has_kernel_stack(void)
  *
  * The walk uses what is in memory: remembered rules, and tables that a walk before has read.
  * Where something is missing the stack ends early, and the next one gets further: see
- * warm_up().
+ * unwind_user_warm_up().
  *
  * Context: Any.
  * Return: 0; or an errno if the caller has to follow frame pointers, as it did before:
@@ -128,7 +147,9 @@ int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
 	struct unwind_tables *tables;
 	int ret;
 
-	if (READ_ONCE(unwind_tables_level) < UNWIND_TABLES_IMMEDIATE)
+	/* Without these locks, mappings cannot be looked up without waiting. */
+	if (READ_ONCE(unwind_tables_level) < UNWIND_TABLES_IMMEDIATE ||
+	    !IS_ENABLED(CONFIG_PER_VMA_LOCK))
 		return -EOPNOTSUPP;
 	ret = unwind_user_check();
 	if (ret)
@@ -143,12 +164,12 @@ int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
 	/* Pairs with the cmpxchg() that publishes a new registry. */
 	tables = smp_load_acquire(&current->mm->unwind_tables);
 	if (!tables) {
-		warm_up(NULL);
+		unwind_user_warm_up();
 		return -ENOENT;
 	}
 	ret = unwind_user(trace, &params);
 	if (!ret && (trace->end == UNWIND_USER_END_FAULT || trace->end == UNWIND_USER_END_BUDGET))
-		warm_up(tables);
+		unwind_user_warm_up();
 	return ret;
 }
 

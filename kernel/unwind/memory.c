@@ -11,23 +11,24 @@
 
 /**
  * unwind_user_wait_for - Wait for user memory that is not there
- * @waits: How often the walk may still wait; this takes one off
- * @addr:  Address of the first byte
- * @len:   How many bytes
+ * @walk: The state of the walk, with how often it may still wait; this takes one off
+ * @addr: Address of the first byte
+ * @len:  How many bytes
  *
  * Context: May sleep, if the walk may wait.
  * Return: Whether the memory is there, so that the read may be tried again.
  */
-bool unwind_user_wait_for(unsigned int *waits, unsigned long addr, unsigned int len)
+bool unwind_user_wait_for(struct unwind_tables_walk *walk, unsigned long addr, unsigned int len)
 {
 	bool there;
 
-	if (!*waits)
+	if (!walk->waits)
 		return false;
-	--*waits;
+	walk->waits--;
 	pagefault_enable();
 	there = !fault_in_readable((const char __user *)addr, len);
 	pagefault_disable();
+	walk->learned |= there;
 	return there;
 }
 
@@ -46,7 +47,7 @@ int unwind_user_copy(struct unwind_user_state *state, void *to, unsigned long ad
 	do {
 		if (!copy_from_user_nofault(to, (const void __user *)addr, len))
 			return 0;
-	} while (unwind_user_wait_for(&state->tables.waits, addr, len));
+	} while (unwind_user_wait_for(&state->tables, addr, len));
 	return -EFAULT;
 }
 
@@ -83,6 +84,6 @@ int unwind_user_read(struct unwind_user_state *state, unsigned long addr, unsign
 	do {
 		if (!read_word((const void __user *)addr, state->ws, word))
 			return 0;
-	} while (unwind_user_wait_for(&state->tables.waits, addr, state->ws));
+	} while (unwind_user_wait_for(&state->tables, addr, state->ws));
 	return -EFAULT;
 }

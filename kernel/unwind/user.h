@@ -18,7 +18,7 @@
 #define UNWIND_USER_FP_UNKNOWN	(~0UL)
 
 /* memory.c */
-bool unwind_user_wait_for(unsigned int *waits, unsigned long addr, unsigned int len);
+bool unwind_user_wait_for(struct unwind_tables_walk *walk, unsigned long addr, unsigned int len);
 int unwind_user_read(struct unwind_user_state *state, unsigned long addr, unsigned long *word);
 
 /* stack.c */
@@ -52,6 +52,10 @@ void unwind_user_leave_trampoline(struct unwind_user_state *state);
 bool unwind_user_is_signal(struct unwind_user_state *state);
 bool unwind_user_is_plain_restorer(struct unwind_user_state *state);
 int unwind_user_next_signal(struct unwind_user_state *state);
+
+/* immediate.c */
+void unwind_user_warm_up(void);
+bool unwind_user_is_warm(const struct unwind_tables *tables);
 
 /* outermost.c */
 bool unwind_user_is_outermost(struct unwind_user_state *state);

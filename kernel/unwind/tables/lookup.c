@@ -44,7 +44,7 @@ u64 unwind_tables_find(unsigned long ip, unsigned int reg, struct unwind_tables_
 		walk->generation = smp_load_acquire(&walk->tables->generation);
 		rule = __unwind_tables_find(ip, reg, walk);
 		if (likely(!walk->missing) ||
-		    !unwind_user_wait_for(&walk->waits, walk->missing, 1))
+		    !unwind_user_wait_for(walk, walk->missing, 1))
 			break;
 		/* The text may have been skipped because of this fault. */
 		walk->skipped.size = 0;

@@ -688,6 +688,43 @@ TEST_F(synth, at_once_before_the_table_is_read)
 	sysctl_restore();
 }
 
+/* If deferred walks look for the table in vain, a frame pointer is followed. */
+TEST_F(synth, at_once_without_the_table)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	struct sampler at_once;
+	static struct chain chain;
+	int tries = 0;
+
+	RULES(BY_SP(8), OUTERMOST);
+	REGS.fp = AT(0x80);
+	WORDS({ 0x00, RETURN(1) }, { 0x80, 0 }, { 0x88, RETURN(2) });
+	if (sysctl_set(SYSCTL_TABLES, 3))
+		SKIP(return, "no stacks that are taken at once by tables");
+	ASSERT_EQ(0, do_register(&self->synth.ranges));
+	ASSERT_EQ(0, mprotect(self->synth.table, SYNTH_TABLE, PROT_NONE));
+	ASSERT_EQ(0, sampler_open_at_once(&at_once, "getppid"));
+	do {
+		nanosleep(&pause, NULL);
+		ASSERT_EQ(NULL, synth_sample_again(&self->synth));
+		ASSERT_EQ(NULL, sampler_chain_at_once(&at_once, &chain));
+	} while (chain.nr == 1 && ++tries < 200);
+	EXPECT_LT(4, tries);
+	ASSERT_EQ(2, chain.nr);
+	EXPECT_EQ(RETURN(2), chain.ips[1]);
+	/* It is not lost. */
+	ASSERT_EQ(0, mprotect(self->synth.table, SYNTH_TABLE, RW));
+	for (tries = 0; chain.ips[1] != RETURN(1) && tries < 400; tries++) {
+		nanosleep(&pause, NULL);
+		ASSERT_EQ(NULL, synth_sample_again(&self->synth));
+		ASSERT_EQ(NULL, sampler_chain_at_once(&at_once, &chain));
+	}
+	ASSERT_EQ(2, chain.nr);
+	EXPECT_EQ(RETURN(1), chain.ips[1]);
+	sampler_close(&at_once);
+	sysctl_restore();
+}
+
 /* A stack whose next page is beyond the end of its file. */
 TEST_F(synth, fault_of_the_stack)
 {

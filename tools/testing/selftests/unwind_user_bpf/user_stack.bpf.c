@@ -101,9 +101,10 @@ int start_worker(void *context)
 
 static int of_callback(struct bpf_map *map, void *key, void *value)
 {
-	take(&in_callback, sizeof(in_callback.entries));
+	/* The helper comes first, so it takes a stack of its own. */
 	size_of_helper = bpf_get_task_stack(bpf_get_current_task_btf(), of_helper,
 					    sizeof(of_helper), BPF_F_USER_STACK);
+	take(&in_callback, sizeof(in_callback.entries));
 	return 0;
 }
 
