@@ -334,7 +334,7 @@ static int take_in_exec(struct requester *user)
 	current->in_execve = 0;
 	unwind_deferred_close();
 	user->mask = unwind_user_check();
-	user->calls = !unwind_user_faultable(&trace, &user->cookie) + !unwind_user_nofault(&trace);
+	user->calls = !unwind_user_faultable(&trace, &user->cookie);
 	return 0;
 }
 
@@ -486,44 +486,6 @@ static void closed_while_mappings_change(struct kunit *test)
 	expect_stack(test, user);
 }
 
-static int take_nofault(struct requester *user)
-{
-	struct unwind_stacktrace trace = {};
-
-	WRITE_ONCE(user->watched, current);
-	unwind_user_nofault(&trace);
-	WRITE_ONCE(user->watched, NULL);
-	user->nr = trace.nr;
-	user->first = trace.nr ? trace.entries[0] : 0;
-	return 0;
-}
-
-/* Nor a stack for a caller who may hold the lock: it has what can be read without. */
-static void nofault_while_mappings_change(struct kunit *test)
-{
-	struct requester *user = make_user(test, take_nofault);
-	unsigned long left;
-
-	KUNIT_ASSERT_EQ(test, register_trace_kmalloc(watch_kmalloc, user), 0);
-	KUNIT_ASSERT_EQ(test, register_trace_kmem_cache_alloc(watch_cache, user), 0);
-	mmap_write_lock(current->mm);
-	start(test, user);
-	left = wait_for_completion_timeout(&user->done, 10 * HZ);
-	mmap_write_unlock(current->mm);
-	KUNIT_EXPECT_NE(test, left, 0);
-	if (!left)
-		wait_for_completion(&user->done);
-	unregister_trace_kmem_cache_alloc(watch_cache, user);
-	unregister_trace_kmalloc(watch_kmalloc, user);
-	tracepoint_synchronize_unregister();
-	unwind_deferred_cancel(&user->work);
-
-	KUNIT_EXPECT_EQ(test, user->nr, 1);
-	KUNIT_EXPECT_EQ(test, user->first, user->ip);
-	KUNIT_EXPECT_GT(test, user->allocations, 0);
-	KUNIT_EXPECT_EQ(test, user->waits, 0);
-}
-
 #ifdef CONFIG_UNWIND_USER_TABLES
 
 /* --- Stacks that are taken at once --- */
@@ -631,7 +593,6 @@ static struct kunit_case tests[] = {
 	KUNIT_CASE(cancelled_work),
 	KUNIT_CASE(closed_without_waiting),
 	KUNIT_CASE(closed_while_mappings_change),
-	KUNIT_CASE(nofault_while_mappings_change),
 #ifdef CONFIG_UNWIND_USER_TABLES
 	KUNIT_CASE(at_once),
 #endif

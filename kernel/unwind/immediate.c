@@ -33,7 +33,8 @@ static void warm_up_done(struct unwind_work *work, struct unwind_stacktrace *tra
 	struct unwind_tables *tables = READ_ONCE(current->mm->unwind_tables);
 	unsigned int idle;
 
-	if (!tables)
+	/* A walk that must not wait says nothing about what can be brought in. */
+	if (!tables || current->unwind_info.no_wait)
 		return;
 	/* Threads may do this at the same time: then one more or less does not matter. */
 	idle = READ_ONCE(tables->idle);
@@ -73,7 +74,7 @@ void unwind_user_warm_up(void)
 }
 
 /**
- * unwind_user_is_warm - Say whether deferred walks do not bring in anything more
+ * unwind_user_is_warm - Say whether deferred walks have stopped to bring in anything
  * @tables: The registry of the process
  *
  * Return: Whether what is missing will stay so: a header that cannot be read, for instance.
@@ -147,7 +148,7 @@ int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
 	struct unwind_tables *tables;
 	int ret;
 
-	/* Without these locks, mappings cannot be looked up without waiting. */
+	/* Without per-VMA locks, mappings cannot be looked up without waiting. */
 	if (READ_ONCE(unwind_tables_level) < UNWIND_TABLES_IMMEDIATE ||
 	    !IS_ENABLED(CONFIG_PER_VMA_LOCK))
 		return -EOPNOTSUPP;

@@ -72,7 +72,8 @@ struct unwind_tables_cache {
  * @cache:	The remembered rules, or NULL. Set once, and freed with the registry.
  * @warm_up_after: When stacks that are taken at once may ask for a deferred walk again, in
  *		jiffies
- * @idle:	Number of these walks in a row that have brought in nothing
+ * @idle:	Number of these walks in a row that have brought in nothing, at most
+ *		WARM_UP_IDLE_MAX
  */
 struct unwind_tables {
 	u64				generation;

@@ -205,6 +205,11 @@ impl Walk<'_> {
         self.raw.discovers = true;
     }
 
+    /// Tells C that stacks which are taken at once get further by what this walk has found out.
+    pub(crate) fn set_learned(&mut self) {
+        self.raw.learned = true;
+    }
+
     /// Takes one of the discoveries that this stack may make, once for all tries of a lookup.
     /// Returns whether one was left.
     pub(crate) fn begin_discovery(&mut self) -> bool {

@@ -130,9 +130,12 @@ impl Registry {
             ),
         };
 
-        self.insert_found(text, MAX_FOUND)
+        let text = self
+            .insert_found(text, MAX_FOUND)
             // Another thread may have been faster.
-            .or_else(|_| self.find(pc).ok_or(or_else))
+            .or_else(|_| self.find(pc).ok_or(or_else))?;
+        walk.set_learned();
+        Ok(text)
     }
 }
 

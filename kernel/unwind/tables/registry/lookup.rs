@@ -113,6 +113,7 @@ impl Registry {
         };
 
         self.note_state(state, format, walk);
+        walk.set_learned();
         Ok(())
     }
 

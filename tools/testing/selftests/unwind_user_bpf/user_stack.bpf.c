@@ -51,8 +51,9 @@ static void take(struct taken *taken, __u32 size)
 SEC("uprobe.s")
 int probe(void *context)
 {
-	take(&at_probe, sizeof(at_probe.entries));
+	/* The helper comes first, so it takes a stack of its own. */
 	size_of_helper = bpf_get_stack(context, of_helper, sizeof(of_helper), BPF_F_USER_STACK);
+	take(&at_probe, sizeof(at_probe.entries));
 	return 0;
 }
 
@@ -101,9 +102,6 @@ int start_worker(void *context)
 
 static int of_callback(struct bpf_map *map, void *key, void *value)
 {
-	/* The helper comes first, so it takes a stack of its own. */
-	size_of_helper = bpf_get_task_stack(bpf_get_current_task_btf(), of_helper,
-					    sizeof(of_helper), BPF_F_USER_STACK);
 	take(&in_callback, sizeof(in_callback.entries));
 	return 0;
 }
