@@ -98,7 +98,10 @@ impl Registry {
         object.start = object.start.max(first);
         object.end = object.end.min(last.saturating_add(1));
         match self.examine(pc, &mappings, &object, walk) {
-            Ok(text) => walk.open(&text),
+            Ok(text) => {
+                walk.set_learned();
+                walk.open(&text)
+            }
             Err(error) => {
                 let error = match error {
                     // The walk goes on by the frame pointer.
@@ -130,12 +133,9 @@ impl Registry {
             ),
         };
 
-        let text = self
-            .insert_found(text, MAX_FOUND)
+        self.insert_found(text, MAX_FOUND)
             // Another thread may have been faster.
-            .or_else(|_| self.find(pc).ok_or(or_else))?;
-        walk.set_learned();
-        Ok(text)
+            .or_else(|_| self.find(pc).ok_or(or_else))
     }
 }
 
