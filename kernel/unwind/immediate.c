@@ -49,7 +49,7 @@ static struct unwind_work warm_up_work;
 /**
  * unwind_user_warm_up - Ask for a deferred walk, unless the process has just had one
  *
- * It brings in what a walk that may not wait has missed.
+ * The walk brings in what one that may not wait has missed.
  *
  * Context: Any. The current task has a user stack.
  */
@@ -74,7 +74,7 @@ void unwind_user_warm_up(void)
 }
 
 /**
- * unwind_user_is_warm - Say whether deferred walks have stopped to bring in anything
+ * unwind_user_is_warm - Say whether deferred walks have stopped bringing in anything
  * @tables: The registry of the process
  *
  * Return: Whether what is missing will stay so: a header that cannot be read, for instance.
