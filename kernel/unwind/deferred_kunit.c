@@ -562,7 +562,7 @@ static void at_once(struct kunit *test)
 {
 	struct requester *user = make_user(test, take_at_moments);
 
-	/* A walk at once finds no mapping there. */
+	/* Nothing is taken at once there. */
 	if (!IS_ENABLED(CONFIG_PER_VMA_LOCK))
 		kunit_skip(test, "no CONFIG_PER_VMA_LOCK");
 	run(test, user);

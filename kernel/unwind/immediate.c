@@ -131,10 +131,10 @@ static bool has_kernel_stack(void)
  *
  * Context: Any.
  * Return: 0; or an errno if the caller has to follow frame pointers, as it did before:
- *	   -EOPNOTSUPP if this is not enabled or the program is not of 64 bits, an errno of
- *	   unwind_user_check(), -EAGAIN if user memory or registers are not those of the task,
- *	   its mappings are being changed or little is left of its kernel stack, -ENOENT if
- *	   nothing is known of the program yet.
+ *	   -EOPNOTSUPP if this is not enabled, the kernel has no per-VMA locks or the program is
+ *	   not of 64 bits, an errno of unwind_user_check(), -EAGAIN if user memory or registers
+ *	   are not those of the task, its mappings are being changed or little is left of its
+ *	   kernel stack, -ENOENT if nothing is known of the program yet.
  */
 int unwind_user_immediate(struct unwind_stacktrace *trace, struct pt_regs *regs,
 			  struct pt_regs *event_regs, unsigned int max)
